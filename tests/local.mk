@@ -254,6 +254,7 @@ data_tests = \
 	tests/utils/data/test_agrees.c \
 	tests/utils/data/test_auto_dataloader.c \
 	tests/utils/data/test_dataloader.c \
+	tests/utils/data/test_dataloader_device.c \
 	tests/utils/data/test_dataloader_errors.c \
 	tests/utils/data/test_dataloader_state.c \
 	tests/utils/data/test_dataset.c \

@@ -2,6 +2,7 @@
  *
  * The tensors of one batch: raw rows, and the results of the transform. The reading thread makes
  * and releases all of them, so that headers return to the free list from which they came. */
+#include "core/ops/ops.h"
 #include "ht/autograd.h"
 #include "utils/data/data.h"
 
@@ -9,8 +10,25 @@
 
 #include "ht/factories.h"
 
+int ht__batch_join(ht__made *made, int arrays)
+{
+    int failed = 0;
+
+    for (int i = 0; i < arrays; i++)
+        failed |= ht__ahead_join(&made->ahead[i]);
+    return failed;
+}
+
+void ht__made_settle(ht__made *made, int arrays)
+{
+    for (int i = 0; i < arrays; i++)
+        ht__fetch_end(&made->ahead[i]);
+}
+
+/* Whoever gets their memory next uses it after the copies. */
 static void release_outputs(ht__made *made, int arrays)
 {
+    ht__batch_join(made, arrays);
     for (int i = 0; i < arrays; i++) {
         ht_release(made->arrays[i]);
         made->arrays[i] = NULL;
@@ -20,6 +38,7 @@ static void release_outputs(ht__made *made, int arrays)
 void ht__made_free(ht__made *made, int arrays)
 {
     release_outputs(made, arrays);
+    ht__made_settle(made, arrays);
     for (int i = 0; i < arrays; i++)
         ht_release(made->raw[i]);
     ht__free(made->ids);
@@ -78,8 +97,7 @@ static ht_status transform_error(const ht__made *made, const ht_dataset *dataset
                          dataset->arrays[array].name, where, cause);
 }
 
-static ht_tensor *transform_one(const ht__made *made, int array,
-                                const ht_dataloader_options *options)
+static ht_tensor *transform_one(ht__made *made, int array, const ht_dataloader_options *options)
 {
     ht_tensor *x = made->raw[array];
 
@@ -91,7 +109,7 @@ static ht_tensor *transform_one(const ht__made *made, int array,
                                  ht__shape_str(x->body->ndim, x->body->shape),
                                  (long long)made->rows);
     if (x != NULL && options->device != NULL)
-        x = ht_to_device(x, options->device);
+        x = ht__to_device_ahead(x, options->device, &made->ahead[array]);
     return x;
 }
 

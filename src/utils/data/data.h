@@ -153,6 +153,7 @@ ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
 typedef struct ht__made {
     ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
     ht_tensor *arrays[HT_MAX_ARRAYS]; /* owned; what the transform returned */
+    ht_fetch ahead[HT_MAX_ARRAYS];    /* of them to the device, until they are handed over */
     int64_t *ids;                     /* of `rows`; there is room for `room` */
     int64_t rows, room;
     ht_status status;
@@ -193,6 +194,7 @@ void ht__reader_next(ht__reader *reader, ht__made *made);
 void ht__reader_ahead(ht__reader *reader);
 
 void ht__made_free(ht__made *made, int arrays);
+void ht__made_settle(ht__made *made, int arrays); /* waits for its copies; it may have more */
 
 /* ---- batch.c: from rows in memory to what the program gets ----------------------------------- */
 /* Raw tensors of made->rows rows in made->raw; reused where nobody else holds them. */
@@ -201,6 +203,9 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 /* Runs the transform on each raw tensor and moves the results to the device. */
 ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
                               const ht_dataloader_options *options);
+
+/* What the device does next finds the results. 0, or not 0 after the error was recorded. */
+int ht__batch_join(ht__made *made, int arrays);
 
 /* ---- ring.c: the reading thread and its queue ------------------------------------------------ */
 typedef struct ht__ring {

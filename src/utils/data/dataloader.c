@@ -15,8 +15,11 @@ static ht_dataloader *alive;
 /* A loader that was not released must not read on while the library ends. */
 static void stop_all(void)
 {
-    for (ht_dataloader *loader = alive; loader != NULL; loader = loader->next)
+    for (ht_dataloader *loader = alive; loader != NULL; loader = loader->next) {
         ht__ring_stop(&loader->ring);
+        for (int i = 0; i < loader->ring.size; i++)
+            ht__made_settle(&loader->ring.slots[i], loader->dataset->count);
+    }
 }
 
 static void destroy(void *object)
@@ -193,11 +196,15 @@ static void give_back(ht_dataloader *loader)
 /* A batch that failed on this rank ends the job at once under HT_ERRORS_ABORT: nobody need be
  * asked. Under HT_ERRORS_RETURN the ranks agree on every batch, so that none trains on while
  * another has none to train with. */
-static ht_status agree(ht_dataloader *loader, const ht__made *made)
+static ht_status agree(ht_dataloader *loader, ht__made *made)
 {
     ht_comm *comm = loader->dataset->comm;
     const char *message;
 
+    if (made->status == HT_SUCCESS && ht__batch_join(made, loader->dataset->count) != 0) {
+        made->status = ht_error_get(&message);
+        snprintf(made->message, sizeof made->message, "ht_dataloader_next: %s", message);
+    }
     if (made->status != HT_SUCCESS)
         ht__error_set(made->status, "%s", made->message);
     if (comm->handler == HT_ERRORS_RETURN)
@@ -229,7 +236,7 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
     ht__watch_at("ht_dataloader_next");
 
     int span = ht__span_begin(HT_SPAN_LOADER, "ht_dataloader_next", NULL);
-    const ht__made *made = ht__ring_take(&loader->ring);
+    ht__made *made = ht__ring_take(&loader->ring);
 
     ht__span_end(span);
 
