@@ -1,7 +1,9 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* A device whose memory the host cannot reach, and whose work is queued: training on it gives the
- * bits of training on the host. */
+ * bits of training on the host. On a GPU, products are others than the host's: there, all ways to
+ * average give the same bits. */
+#include "backends/cuda/cuda_device.h"
 #include "comm_hook_test.h"
 
 /* Each on the host, and then on the device. */
@@ -95,7 +97,45 @@ static void test_hooks(void **state)
     }
 }
 
+/* Averages in step() or later, in buckets of all sizes. */
+static void check_ways(struct run run, ht_device *device)
+{
+    static const double sizes[] = {1e-9, 2.1e-4, 1};
+    double first[VALUES], values[VALUES];
+
+    run.steps = 3;
+    ht_use_device(device);
+    for (int i = 0; i < 6; i++) {
+        run.blocking = i % 2 == 0;
+        run.bucket_mb = sizes[i / 2];
+        train(&run, i == 0 ? first : values);
+        if (i > 0)
+            assert_memory_equal(values, first, sizeof first);
+    }
+}
+
+static void a_gpu_averages_alike_in_all_ways(void **state)
+{
+    ht_device *before = ht_get_device(), *gpu = cuda_device();
+    double blocking[VALUES], later[VALUES];
+
+    (void)state;
+    if (gpu == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    check_ways((struct run){.kind = SGD, .schedule = true}, gpu);
+    check_ways((struct run){.kind = ADAM, .uneven = true}, gpu);
+    check_ways((struct run){.micro = 2, .own_gradients = true, .mean = true}, gpu);
+    check_ways((struct run){.tied = true, .reads = true, .max_norm = 0.1}, gpu);
+    for (int hook = 0; hook < 4; hook++) {
+        train_with(gpu, hook, true, 2.1e-4, blocking);
+        train_with(gpu, hook, false, 2.1e-4, later);
+        assert_memory_equal(blocking, later, sizeof later);
+    }
+    ht_use_device(before);
+}
+
 HT_TEST_SUITE(test_data_parallel_device, cmocka_unit_test(test_optimizers),
               cmocka_unit_test(test_averages), cmocka_unit_test(test_accumulation),
               cmocka_unit_test(tied_unused_and_frozen_parameters_on_a_device),
-              cmocka_unit_test(test_clipping), cmocka_unit_test(test_hooks));
+              cmocka_unit_test(test_clipping), cmocka_unit_test(test_hooks),
+              cmocka_unit_test(a_gpu_averages_alike_in_all_ways));

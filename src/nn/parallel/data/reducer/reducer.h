@@ -227,7 +227,7 @@ ht_status ht__reducer_rebuild(ht_reducer *reducer);
 ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes);
 void ht__bucket_fetch(ht_bucket *bucket);
 bool ht__bucket_is_fetched(ht_bucket *bucket);
-ht_status ht__bucket_put_back(const ht_bucket *bucket);
+ht_status ht__bucket_put_back(ht_bucket *bucket);
 
 /* reducer_order.c. The queue of passes that have starts to make; who is first on its exchange. */
 void ht__reducer_enlist(ht_reducer *reducer);

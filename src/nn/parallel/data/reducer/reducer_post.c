@@ -281,20 +281,23 @@ static ht_status wait_head(ht_reducer *reducer, const char *what)
     return ht__exchange_wait_for(reducer->exchange, head_came, reducer, what);
 }
 
-/* The gradients that were ready and are still to come from the device. */
-static void wait_sent(const ht_reducer *reducer)
+static bool all_sent(void *user, bool *moved)
 {
-    int span;
+    const ht_reducer *reducer = user;
 
+    *moved = ht__exchange_progress(reducer->exchange);
+    *moved |= ht__hooks_progress();
+    ht__reducer_post_ready(reducer);
+    return !reducer->queued;
+}
+
+/* For gradients that were ready and are still to come from the device. */
+static ht_status wait_sent(ht_reducer *reducer)
+{
     if (!reducer->queued)
-        return;
-    span = ht__span_begin(HT_SPAN_MOVING, "copying gradients from a device", NULL);
-    while (reducer->queued) {
-        ht__exchange_progress(reducer->exchange);
-        ht__hooks_progress();
-        ht__reducer_post_ready(reducer);
-    }
-    ht__span_end(span);
+        return HT_SUCCESS;
+    return ht__exchange_wait_for(reducer->exchange, all_sent, reducer,
+                                 "copying gradients from a device");
 }
 
 /* Starts everything of this pass, and of those before it, which have ended too. */
@@ -310,7 +313,7 @@ ht_status ht__reducer_post_all(ht_reducer *reducer)
                                  "batches need a join)");
         ht__reducer_post_ready(turn);
         if (status == HT_SUCCESS)
-            wait_sent(turn);
+            status = wait_sent(turn);
     }
     return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Buckets on devices. Gradients that the host cannot reach are copied to memory of the exchange
- * when their bucket is complete. Their average is copied back when it has arrived. Both copies
- * follow the order of the device's work, and no thread waits for them. Flags lie on the host alone.
+ * when their bucket is complete. Their average is copied back when it has arrived. Both copies run
+ * beside the device's work where the device can do that, and no thread waits for them: the device's
+ * next work waits for the second one. Flags lie on the host alone.
  * Gradients that the host can reach are exchanged in place. */
 #include "nn/parallel/data/reducer/reducer.h"
 
@@ -84,9 +85,9 @@ bool ht__bucket_is_fetched(ht_bucket *bucket)
     return done != 0;
 }
 
-ht_status ht__bucket_put_back(const ht_bucket *bucket)
+ht_status ht__bucket_put_back(ht_bucket *bucket)
 {
-    if (ht__device_put(bucket->device, on_device(bucket), on_host(bucket), bytes_of(bucket)) == 0)
+    if (ht__fetch_back(&bucket->fetch, on_device(bucket), on_host(bucket), bytes_of(bucket)) == 0)
         return HT_SUCCESS;
     return ht__kernel_failed(bucket->reducer->comm, bucket->what);
 }
