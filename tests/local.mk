@@ -276,6 +276,7 @@ longest_scripts = \
 test_scripts = \
 	tests/agrees.sh \
 	tests/api.sh \
+	tests/backends/cuda/errors.sh \
 	tests/backends/cuda/no_driver.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
@@ -290,6 +291,7 @@ test_scripts = \
 	tests/distribution.sh \
 	tests/documents.sh \
 	tests/environment.sh \
+	tests/examples/devices.sh \
 	tests/examples/exchange.sh \
 	tests/examples/fashion.sh \
 	tests/examples/guides.sh \

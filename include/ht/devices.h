@@ -16,7 +16,9 @@ HT_BEGIN_DECLS
 
 /* Returns the device of this name.
  *
- * name: BACKEND or BACKEND:INDEX; the index is 0 by default. Ranks may pass different names.
+ * name: BACKEND or BACKEND:INDEX; without an index, the ranks of a node get its devices in turn:
+ * rank r of the node gets r modulo their number, and "cpu" is "cpu:0". Ranks may pass different
+ * names.
  * Not collective.
  * Result: borrowed; lives until ht_finalize.
  * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed or NULL, HT_ERR_UNSUPPORTED if the

@@ -21,6 +21,15 @@ done
 unset LAG_RUN
 says 'a call of one device that fails' 'ht: rank 1: ht_add: lag: a kernel fails, as asked for' 2 "$job" bad-call
 
+# Whichever rank finds it first ends the job.
+launch 2 env HT_TIMEOUT=3 "$job" stuck
+if [ $status -ne 0 ] && [ $timed_out = no ] && grep -q '^ht: rank.*within 3 s (HT_TIMEOUT)' "$job_err"; then
+    result ok 'a device whose copies never end'
+else
+    result 'not ok' "a device whose copies never end: status $status"
+    sed 's/^/# /' "$job_err"
+fi
+
 # expects NAME TEXT RANKS COMMAND...: the job succeeds, and prints this.
 expects() {
     name=$1

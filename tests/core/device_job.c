@@ -97,6 +97,12 @@ static void train(int rank)
         printf("%s\n", there == here ? "the host's bits" : "other bits");
 }
 
+/* A device whose copies never end. */
+static void stuck(int rank)
+{
+    trained("lag:0", rank);
+}
+
 /* Kernels that a device has not: run on the host and counted, or refused. */
 static void foreign(int rank)
 {
@@ -113,6 +119,31 @@ static void refused(int rank)
     ht_exp(ht_ones(HT_SHAPE(4), HT_FLOAT32, 0));
 }
 
+/* What can be wrong with GPUs, on all ranks. */
+static void no_device(int rank)
+{
+    (void)rank;
+    ht_device_get("cuda:8");
+}
+
+static ht_tensor *ones_on(const char *device, int64_t count)
+{
+    return ht_full_ext(1, &count, HT_NUM(1), HT_FLOAT32, HT_NONE, ht_device_get(device),
+                       HT_COMM_WORLD);
+}
+
+static void two_devices(int rank)
+{
+    (void)rank;
+    ht_add(ones_on("cuda:0", 4), ones_on("cuda:1", 4));
+}
+
+static void no_memory(int rank)
+{
+    (void)rank;
+    ones_on("cuda:0", (int64_t)1 << 22);
+}
+
 static const struct {
     const char *name;
     void (*run)(int rank);
@@ -126,6 +157,10 @@ static const struct {
     {"train", train, "cpu", {NULL}},
     {"foreign", foreign, "cpu", {"HT_FALLBACK", "error"}},
     {"refused", refused, "lag:0", {"LAG_REFUSE", "EXP"}},
+    {"stuck", stuck, "cpu", {"LAG_STUCK", "1"}},
+    {"no-device", no_device, "cpu", {NULL}},
+    {"two-devices", two_devices, "cpu", {NULL}},
+    {"no-memory", no_memory, "cpu", {NULL}},
 };
 
 int main(int argc, char **argv)

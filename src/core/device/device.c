@@ -29,7 +29,7 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "device", .destroy = destroy};
 
-/* "cuda:1" -> "cuda", 1; "cuda" -> "cuda", 0. */
+/* "cuda:1" -> "cuda", 1; "cuda" -> "cuda", -1. */
 static bool parse_name(const char *name, char backend[static 16], int *index)
 {
     const char *colon = strchr(name, ':');
@@ -40,7 +40,7 @@ static bool parse_name(const char *name, char backend[static 16], int *index)
         return false;
     memcpy(backend, name, length);
     backend[length] = '\0';
-    *index = 0;
+    *index = -1;
     if (colon != NULL) {
         long number = strtol(colon + 1, &end, 10);
 
@@ -58,6 +58,17 @@ static ht_device *find(const ht_backend *backend, int index)
             return devices[i];
     }
     return NULL;
+}
+
+/* The ranks of a node share its devices evenly. Further devices of the host are virtual: they are
+ * asked for by name. */
+static int own_index(const ht_backend *backend)
+{
+    int count = backend->host_memory ? 1 : backend->device_count(), local_rank = 0;
+
+    if (count > 1)
+        ht_comm_topology(ht_comm_world(), NULL, NULL, &local_rank, NULL);
+    return count > 1 ? local_rank % count : 0;
 }
 
 /* NULL after the error was recorded. */
@@ -104,6 +115,8 @@ static ht_device *get(const char *name)
     driver = ht__driver_find(backend_name);
     if (driver == NULL)
         return NULL;
+    if (index < 0)
+        index = own_index(&driver->backend);
     device = find(&driver->backend, index);
     return device != NULL ? device : open_device(driver, index);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The suite on cuda:0 of the emulated module: every kernel that it has, in what the library does with it. The core on
-# 1 rank with threads in order, the layers on 2 ranks with threads backwards, and all that is parallel on 3.
+# 1 rank with threads in order, the layers on 2 ranks with threads backwards.
 set -u
 HT_TEST_DEVICE=cuda:0
 export HT_TEST_DEVICE
@@ -13,7 +13,7 @@ if [ ! -f tests/backends/cuda/.libs/libht_cuda.so ]; then
     exit
 fi
 
-wanted=${HT_TEST_RANKS:-1 2 3}
+wanted=${HT_TEST_RANKS:-1 2}
 
 # suite RANKS ORDER RUNNER...
 suite() {
@@ -31,5 +31,4 @@ suite() {
 }
 suite 1 forward tests/core/run-core tests/optim/run-optim
 suite 2 backward tests/nn/run-nn
-suite 3 mixed tests/nn/parallel/run-parallel
 end_of_runs
