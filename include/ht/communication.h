@@ -43,9 +43,9 @@
  * - NULL means that nothing was posted. Its wait gives the thread's last error. A NULL comm gives
  *   NULL. So does any wrong argument of a point-to-point call, or on a communicator of one rank.
  * - A non-blocking collective call does not ask the other ranks. A rank may have nothing to bring
- *   (a NULL tensor, a result that cannot be written, a reduction that the dtype lacks). It gets a
- *   request, too. Then the waits of all ranks give its error, and the content of the received
- *   tensors is unspecified.
+ *   (a NULL tensor, a root out of range, a result that cannot be written, a reduction that the
+ *   dtype lacks). It gets a request, too. Then the waits of all ranks give its error, and the
+ *   content of the received tensors is unspecified.
  * - Arguments that are right on each rank but do not fit together end the job in the wait.
  * - Counts that are NULL or negative end the job, because that rank could not take part.
  *
@@ -54,7 +54,7 @@
  * - HT_ERR_ARGUMENT if the tensor that is received is read-only: a broadcast view, ht_scalar, or
  *   memory that DLPack marks so.
  * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together, on one rank or between ranks.
- * - HT_ERR_DTYPE if the reduction is not defined for the dtype.
+ * - HT_ERR_DTYPE if the reduction is not defined for the dtype, or is not an ht_reduce_op.
  * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a
  *   recorded operation made it, or the tensor that it is a view of. A leaf has none, so a parameter
  *   can be received. */
@@ -82,7 +82,7 @@ HT_BEGIN_DECLS
  * argc, argv: those of main; may be NULL.
  * Collective over the world.
  * Errors: HT_ERR_STATE if MPI is finalised; HT_ERR_COMM if MPI does not start; HT_ERR_MEMORY if the
- * address space is too small. */
+ * address space is too small. Each of them ends the process (ht/error.h). */
 HT_API ht_status ht_init(int *argc, char ***argv);
 
 /* ht_init with world as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
@@ -91,7 +91,8 @@ HT_API ht_status ht_init(int *argc, char ***argv);
  *
  * world: duplicated; stays the caller's.
  * Collective over world.
- * Errors: HT_ERR_STATE if MPI is not initialised; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
+ * Errors: HT_ERR_STATE if MPI is not initialised; HT_ERR_ARGUMENT for MPI_COMM_NULL. Each of them,
+ * and HT_ERR_MEMORY as for ht_init, ends the process (ht/error.h). */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
 /* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it.
@@ -118,18 +119,18 @@ HT_API int ht_get_num_threads(void);
 
 /* HT_COMM_WORLD, the communicator of all ranks; borrowed. Not collective.
  *
- * Errors: HT_ERR_STATE and NULL unless the library is started. */
+ * Errors: HT_ERR_STATE unless the library is started, which ends the process (ht/error.h). */
 HT_API ht_comm *ht_comm_world(void);
 
 /* HT_COMM_SELF, the communicator of this rank alone; borrowed. Not collective.
  *
- * Errors: HT_ERR_STATE and NULL unless the library is started. */
+ * Errors: as of ht_comm_world. */
 HT_API ht_comm *ht_comm_self(void);
 
 /* The communicator in use, on which new tensors are made; borrowed. At first HT_COMM_WORLD.
  *
  * Not collective.
- * Errors: HT_ERR_STATE and NULL unless the library is started.
+ * Errors: as of ht_comm_world.
  * Source: heat.get_comm. */
 HT_API ht_comm *ht_get_comm(void);
 

@@ -15,7 +15,9 @@
  * - A NULL operand without an error before it is HT_ERR_ARGUMENT.
  * - An operand that may be NULL, such as a bias, is left out if it is NULL. That holds after an
  *   error, too, unless its comment says otherwise; ht_error_get still returns that error.
- * - A NULL address of a result counts as a NULL operand, unless its comment says what NULL means.
+ * - Operands are all pointers that a call takes: handles, strings (names, paths, keys), functions,
+ *   streams, lists of at least one item, and addresses of results. The comment of a call says where
+ *   NULL has a meaning of its own. `user`, the argument of a function of the program, may be NULL.
  * - A struct of options whose size its default function did not set is HT_ERR_ARGUMENT.
  * - A tensor or value that a call hands over by an address is set on success only, unless its
  *   comment says otherwise. A list of results may be set in part.
@@ -26,6 +28,10 @@
  * A call may have no operand with a communicator, because it is NULL or because an option is wrong.
  * Its error is returned if either of two communicators returns errors: the one in use (ht_use_comm;
  * HT_COMM_WORLD at first) or HT_COMM_SELF.
+ *
+ * Before the library is started (ht_init), and after it has ended, it has no communicator. Then an
+ * error ends the process with exit code 1, after its message. Calls that cannot be made then are
+ * HT_ERR_STATE.
  *
  * On a communicator of several ranks, a failure that one rank alone can see ends the job under
  * either handler. The other ranks are already on their way into a call that this rank will never
