@@ -136,7 +136,7 @@ HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader
  * Under HT_ERRORS_ABORT this call does not communicate, and the failed rank ends the job. Under
  * HT_ERRORS_RETURN it is collective and agrees: all ranks get false at the same batch, at the cost
  * of one small message exchange per batch. ht_dataloader_status then returns the error. The loader
- * stays in that state until ht_dataloader_set_epoch.
+ * stays in that state until ht_dataloader_set_epoch or ht_dataloader_load_state_dict.
  *
  * loader: changed.
  * batch: filled in; empty if the result is false.
@@ -183,14 +183,18 @@ HT_API ht_value *ht_dataloader_state_dict(const ht_dataloader *loader);
  *
  * On the same number of ranks, the same rows follow in the same order. Batches of the same size are
  * then the same batches. On another number of ranks, the remaining rows of all ranks are dealt out
- * anew. Every row of the epoch then comes exactly once in all. Units of the file without a
- * remaining row are not read. The loader takes the seed of the state.
+ * anew, in nearly equal shards. The loader takes the seed of the state, and keeps its own batch
+ * size and remainder rule. With HT_REMAINDER_UNEVEN, every row of the epoch comes exactly once in
+ * all. The other rules drop or repeat rows of the new shards. Chunks of the file without a
+ * remaining row are mostly not read. An error of the loader (ht_dataloader_status) is cleared.
  *
  * loader: unchanged if the state does not fit.
  * state: the same on all ranks; not retained.
  * Collective over the dataset's communicator, agrees.
- * Errors: HT_ERR_FORMAT for a state of another data set, or of a loader with another `shuffle`;
- * HT_ERR_ARGUMENT for states that differ between ranks. */
+ * Errors: HT_ERR_FORMAT if the state does not fit (ht/value.h). This holds for a data set with
+ * another number of rows (after ht_dataset_limit), bytes of a row or rows of a chunk, and for
+ * another `shuffle`. Path and names are not compared. HT_ERR_ARGUMENT for states that differ
+ * between ranks. HT_ERR_IO if the file must be opened again, and cannot be. */
 HT_API ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *state);
 
 /* Parameters of ht_transform_normalize. */
