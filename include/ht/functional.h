@@ -84,7 +84,10 @@ HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const
 HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
 /* ht_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
- * p, seed, draw: as for ht_dropout. */
+ *
+ * x: split along axis 0 or not at all, for any p.
+ * p, seed, draw: as for ht_dropout.
+ * Errors: HT_ERR_ARGUMENT if p is not a probability or another axis is split. */
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
 /* ht_dropout of complete channels of x (N, C, L) or (C, L).
@@ -101,19 +104,21 @@ HT_API ht_tensor *ht_dropout1d(ht_tensor *x, double p, uint64_t seed, uint64_t d
  * Errors: HT_ERR_ARGUMENT if p is not a probability or another axis is split. */
 HT_API ht_tensor *ht_dropout3d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* a y + b, where y is the limit of ht_selu at minus infinity with probability p, else x.
+/* a y + b, where y is -alpha with probability p, else x, for each element of x.
  *
- * The numbers a and b keep the mean and the variance of x.
+ * -alpha, with alpha = 1.7581, is the limit of ht_selu at minus infinity. a = 1 / sqrt((1 - p) (1 +
+ * p alpha^2)) and b = a p alpha keep a mean of 0 and a variance of 1.
  * x: any split.
- * p: from 0 to 1; for 0 the result is x itself, and for 1 it is 0.
+ * p: from 0 to 1. For 0 the result is x itself. For 1 it is 0 x, so NaN where x is not finite.
  * seed, draw: as for ht_dropout.
  * Errors: HT_ERR_ARGUMENT if p is not a probability. */
 HT_API ht_tensor *ht_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
 /* ht_alpha_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
  *
- * x: of any shape if p is 0 or 1.
- * p, seed, draw: as for ht_alpha_dropout. */
+ * x: split along axis 0 or not at all. If p is 0 or 1, of any shape and split.
+ * p, seed, draw: as for ht_alpha_dropout.
+ * Errors: HT_ERR_ARGUMENT if p is not a probability or another axis is split. */
 HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
 /* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance of each channel.
