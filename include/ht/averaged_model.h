@@ -57,12 +57,13 @@ HT_API ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_mod
  * after an error. user is that of ht_update_bn. */
 typedef ht_value *ht_next_batch_fn(void *user);
 
-/* Makes the running statistics of the BatchNorm layers of module anew: the means over batches of
- * one pass over the data.
+/* Makes the running statistics of the BatchNorm and SyncBatchNorm layers of module anew: the means
+ * over batches of one pass over the data.
  *
  * The layers begin with mean 0 and variance 1 and count their batches anew. The pass runs in
  * training and records nothing. The mode of module, and the momentum of its layers, are as before
- * afterwards. A module without BatchNorm runs no batch.
+ * afterwards. A module without such layers that track statistics runs no batch. Other layers, such
+ * as instance normalisation, are left out.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.
  * Errors: those of the layers. The error of next, if it returned NULL after one.

@@ -3,10 +3,11 @@
  * Layers.
  *
  * Constructors return owned modules; NULL after an error. ht_module_add takes them over. Parameters
- * are float32, process-local and initialised as PyTorch does. So layers with parameters take
- * process-local batches, made with HT_LOCAL, or this rank's rows ht_tensor_local(x) of a split x.
- * On more than one rank, any other x is HT_ERR_COMM there. Layers without parameters and buffers
- * take what their functions take, split tensors too.
+ * are float32, process-local and initialised as PyTorch does. So layers with parameters or buffers
+ * take process-local batches, made with HT_LOCAL, or this rank's rows ht_tensor_local(x) of a split
+ * x. On more than one rank, any other x is HT_ERR_COMM there, in training and in evaluation. Layers
+ * without parameters and buffers take what their functions take, split tensors too. Options may
+ * decide: a BatchNorm layer has neither if affine and track_running_stats are false.
  *
  * Not collective, unless a comment says otherwise.
  * Errors: HT_ERR_ARGUMENT for a NULL module, unless a comment says otherwise, and for a setting out

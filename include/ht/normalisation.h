@@ -14,10 +14,12 @@
  * gradients of weight and bias are summed over the ranks of a split x. Results are scoped; NULL
  * after an error.
  * Layers are owned, with process-local float32 parameters: weights of ones and biases of zeros.
- * Those with parameters take process-local batches (ht/nn.h). Constructors are not collective.
+ * Those with parameters or buffers take process-local batches (ht/nn.h). The others take what their
+ * functions take. Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
  * HT_ERR_ARGUMENT for an operand with another split, HT_ERR_COMM for operands on different
- * communicators. */
+ * communicators. Constructors: HT_ERR_ARGUMENT for a setting out of its range, HT_ERR_SHAPE for a
+ * negative length. */
 #ifndef HT_NORMALISATION_H
 #define HT_NORMALISATION_H
 
@@ -93,7 +95,9 @@ HT_API ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alph
                                          double k);
 
 /* A layer of ht_layer_norm over ndim axes of lengths shape, with weight and bias, and eps 1e-5.
- * ndim: 1 to 8. */
+ *
+ * ndim: 1 to 8.
+ * shape: copied; at least 0. */
 HT_API ht_module *ht_nn_layer_norm(int ndim, const int64_t shape[]);
 
 /* ht_nn_layer_norm of ndim and shape with all settings.
@@ -106,8 +110,8 @@ HT_API ht_module *ht_nn_layer_norm_ext(int ndim, const int64_t shape[], double e
 
 /* A layer of ht_group_norm for x (N, channels, ...), with weight and bias, and eps 1e-5.
  *
- * groups: a divisor of channels.
- * Errors: HT_ERR_ARGUMENT for another number of groups. */
+ * groups: at least 1; a divisor of channels.
+ * channels: at least 1. */
 HT_API ht_module *ht_nn_group_norm(int64_t groups, int64_t channels);
 
 /* ht_nn_group_norm of groups and channels with all settings.
@@ -121,16 +125,20 @@ HT_API ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double 
 /* Settings of instance normalisation. Each field begins with its default. */
 typedef struct ht_instance_norm_options {
     size_t size;              /* set by ht_instance_norm_options_default */
-    double eps, momentum;     /* 1e-5, 0.1; momentum is from 0 to 1 */
+    double eps, momentum;     /* 1e-5, finite and at least 0; 0.1, from 0 to 1 */
     bool affine;              /* false; true: weight and bias are parameters */
     bool bias;                /* true; false leaves out the bias */
-    bool track_running_stats; /* false; true: evaluation takes the running statistics */
+    bool track_running_stats; /* false; true: evaluation takes the running statistics, which are
+                                 buffers */
 } ht_instance_norm_options;
 
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_instance_norm_options ht_instance_norm_options_default(void);
 
 /* A layer of ht_instance_norm for x (N, features, L).
+ *
+ * It takes a split x if affine and track_running_stats are false.
+ * features: at least 1.
  * options: NULL means the defaults. */
 HT_API ht_module *ht_nn_instance_norm1d(int64_t features, const ht_instance_norm_options *options);
 
@@ -141,7 +149,9 @@ HT_API ht_module *ht_nn_instance_norm2d(int64_t features, const ht_instance_norm
 HT_API ht_module *ht_nn_instance_norm3d(int64_t features, const ht_instance_norm_options *options);
 
 /* A layer of ht_rms_norm over ndim axes of lengths shape, with a weight and the eps of the dtype.
- * ndim: 1 to 8. */
+ *
+ * ndim: 1 to 8.
+ * shape: copied; at least 0. */
 HT_API ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[]);
 
 /* ht_nn_rms_norm of ndim and shape with all settings.
@@ -150,10 +160,11 @@ HT_API ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[]);
  * affine: false leaves out the weight. */
 HT_API ht_module *ht_nn_rms_norm_ext(int ndim, const int64_t shape[], double eps, bool affine);
 
-/* A layer of ht_local_response_norm over size channels, with alpha 1e-4, beta 0.75 and k 1. */
+/* A layer of ht_local_response_norm over size channels, with alpha 1e-4, beta 0.75 and k 1.
+ * size: at least 1. */
 HT_API ht_module *ht_nn_local_response_norm(int64_t size);
 
-/* ht_nn_local_response_norm of size with all settings: alpha, beta and k. */
+/* ht_nn_local_response_norm of size with all settings: finite alpha, beta and k. */
 HT_API ht_module *ht_nn_local_response_norm_ext(int64_t size, double alpha, double beta, double k);
 
 HT_END_DECLS

@@ -26,12 +26,13 @@ typedef enum ht_nonlinearity { HT_RNN_TANH, HT_RNN_RELU } ht_nonlinearity;
 typedef struct ht_recurrent_options {
     size_t size;                  /* set by ht_recurrent_options_default */
     int num_layers;               /* 1; at least 1 */
-    ht_nonlinearity nonlinearity; /* HT_RNN_TANH; RNN alone reads it */
+    ht_nonlinearity nonlinearity; /* HT_RNN_TANH; RNN alone uses it, all check it */
     bool bias;                    /* true */
     bool batch_first;             /* false; true: x and the output are (N, L, ...) */
     double dropout;     /* 0, the probability after each layer but the last, in training; 0 to 1 */
     bool bidirectional; /* false; true: each layer runs in both directions */
-    int64_t proj_size;  /* 0; LSTM: h is projected to this many features, fewer than hidden */
+    int64_t proj_size;  /* 0; LSTM: h is projected to this many features, fewer than hidden. RNN
+                           and GRU: another value than 0 is HT_ERR_ARGUMENT */
 } ht_recurrent_options;
 
 /* Returns the default options, with size set. Not collective. */
@@ -177,7 +178,7 @@ HT_API ht_tensor *ht_nn_recurrent_forward(ht_module *module, ht_tensor *x,
 /* Returns a layer that computes ht_rnn_cell, with parameters weight_ih, weight_hh, bias_ih, bias_hh.
  *
  * It takes x, or a list of x and h, and gives the next h.
- * input_size, hidden_size: the lengths of `in` and `hidden`.
+ * input_size, hidden_size: the lengths of `in` and `hidden`, at least 1.
  * bias: false: no bias_ih and bias_hh.
  * nonlinearity: HT_RNN_TANH or HT_RNN_RELU.
  * Not collective.
