@@ -150,8 +150,8 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * rows instead. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
-/* Completes a group of accumulated passes at the end of an epoch: averages the pending passes, by
- * their own mean.
+/* Completes a group of accumulated passes at the end of an epoch: averages or sums the pending
+ * passes.
  *
  * With accumulation_steps = k, the wrapper counts backward passes and synchronises the last of each
  * k. Until then ht_optimizer_step, ht_optimizer_zero_grad and the two ht_clip_grad_ functions do
@@ -159,6 +159,10 @@ HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
  * gradient is the mean over the samples (HT_AVERAGE_WEIGHTED), the mean over ranks and passes
  * (HT_AVERAGE_MEAN), or the sum of the k passes (HT_AVERAGE_SUM). ht_optim_wrapper does all of this
  * by itself.
+ *
+ * Ranks may have different numbers of pending passes, at least one each. HT_AVERAGE_WEIGHTED
+ * divides by the weights of all pending passes. HT_AVERAGE_MEAN is the mean over ranks of each
+ * rank's mean over its own pending passes.
  *
  *     if (ht_data_parallel_complete(dp)) {
  *         ht_clip_grad_norm_(parameters, 1, 2, false);

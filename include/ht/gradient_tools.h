@@ -3,7 +3,8 @@
  * Tools for gradients: the search for NaN in a backward pass, comparisons with differences,
  * drawings of graphs, and functions that run again instead of keeping what they saved.
  *
- * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h). */
+ * Errors: a NULL tensor, function or path is HT_ERR_ARGUMENT unless an earlier error made it NULL
+ * (ht/error.h). */
 #ifndef HT_GRADIENT_TOOLS_H
 #define HT_GRADIENT_TOOLS_H
 
@@ -70,8 +71,10 @@ HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[]
  *
  * A box is a recorded operation, with the path of the layer whose forward ran it. An ellipse is a
  * leaf that requires a gradient, with its shape and dtype. Arrows go from operands to results.
- * x: a tensor that requires gradients, before the backward pass that releases its graph.
- * names: a map from names to leaves, such as ht_module_state_dict gives; NULL: no names.
+ * x: a tensor that requires gradients, before the backward pass that releases its graph. After that
+ *   pass, the file has the last operation alone, without an error.
+ * names: a map from names to leaves, such as ht_module_state_dict gives. Items that are no leaf of
+ *   the graph are ignored, also numbers. NULL: no names.
  * path: of the file, which the lowest rank of the communicator of x writes.
  * Collective, agrees.
  * Errors: HT_ERR_ARGUMENT if names is not a map; HT_ERR_STATE if x does not require gradients;

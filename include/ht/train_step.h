@@ -39,8 +39,9 @@ typedef ht_value *ht_preprocess_fn(ht_value *data, bool training, void *user);
 typedef struct ht_step_options {
     size_t size;                  /* of this struct; set by the default function */
     ht_preprocess_fn *preprocess; /* NULL: data unchanged */
-    ht_step_forward_fn *forward;  /* NULL: ht_forward_value of the module. The data are a map; the
-                                     module finds the mode in it as the number "mode" */
+    ht_step_forward_fn *forward;  /* NULL: ht_forward_value of the module. The data must be a map.
+                                     The module gets a copy of it with one more entry, the mode as
+                                     the number "mode"; the map of the program stays as it is */
     void *user;                   /* of both functions */
     bool detect_anomalous_params; /* false; true: each trainable parameter that the loss does not
                                      reach is logged as an error, with name and shape */
@@ -49,9 +50,11 @@ typedef struct ht_step_options {
 /* Returns the default options of a step, given at each field. Not collective. */
 HT_API ht_step_options ht_step_options_default(void);
 
-/* Runs one training step: preprocess, forward, ht_parse_losses, ht_optim_wrapper_update_params.
+/* Runs one training step: ht_optim_wrapper_begin, preprocess, forward, ht_parse_losses,
+ * ht_optim_wrapper_update_params.
  *
- * The caller sets the mode of the module (ht_module_train).
+ * The caller sets the mode of the module (ht_module_train), and does not call
+ * ht_optim_wrapper_begin itself.
  *
  * model: the module or its data-parallel wrapper.
  * data: of the batch. NULL: a rank without rows, which takes part in the exchange; its log is
@@ -62,7 +65,8 @@ HT_API ht_step_options ht_step_options_default(void);
  * there counts as a missing loss (ht_data_parallel_backward), so no rank waits for it.
  * Result: the log of ht_parse_losses, with "grad_norm" if the update measured it; scoped. NULL
  * after an error.
- * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. */
+ * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. HT_ERR_ARGUMENT if
+ * the data are not a map and options have no forward. Those of the functions above. */
 HT_API ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrapper,
                                const ht_step_options *options);
 
@@ -76,7 +80,8 @@ HT_API ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrappe
  * options: NULL takes the defaults.
  * Not collective.
  * Result: the predictions, scoped; NULL after an error.
- * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. */
+ * Errors: HT_ERR_STATE if preprocess or forward returns NULL without an error. HT_ERR_ARGUMENT if
+ * the data are not a map and options have no forward. */
 HT_API ht_value *ht_val_step(ht_module *model, ht_value *data, const ht_step_options *options);
 
 /* ht_val_step of `model` on `data` with `options`, under its own name in errors. Not collective. */
