@@ -97,10 +97,12 @@ HT_API ht_tensor *ht_irfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
  * Errors: HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_rfft2(ht_tensor *x);
 
-/* Returns the inverse of ht_rfft2 for x, a real tensor, along the last two axes, with
- * HT_FFT_BACKWARD.
+/* Returns the inverse of ht_rfft2 along the last two axes, with HT_FFT_BACKWARD: the real tensor
+ * that has the transform x.
  *
- * The last of the axes is transformed as by ht_irfft, the others as by ht_ifft. */
+ * The last of the axes is transformed as by ht_irfft, to the length 2 (length - 1), the others as
+ * by ht_ifft.
+ * x: any dtype, in general complex. */
 HT_API ht_tensor *ht_irfft2(ht_tensor *x);
 
 /* Returns the forward transform of a real x along all axes, with HT_FFT_BACKWARD.
@@ -109,9 +111,12 @@ HT_API ht_tensor *ht_irfft2(ht_tensor *x);
  * Errors: HT_ERR_DTYPE for a complex x, HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_rfftn(ht_tensor *x);
 
-/* Returns the inverse of ht_rfftn for x, a real tensor, along all axes, with HT_FFT_BACKWARD.
+/* Returns the inverse of ht_rfftn along all axes, with HT_FFT_BACKWARD: the real tensor that has
+ * the transform x.
  *
- * The last of the axes is transformed as by ht_irfft, the others as by ht_ifft.
+ * The last of the axes is transformed as by ht_irfft, to the length 2 (length - 1), the others as
+ * by ht_ifft.
+ * x: any dtype, in general complex.
  * Errors: HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_irfftn(ht_tensor *x);
 

@@ -77,8 +77,9 @@ HT_API ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis);
  *
  * Collective if x is split: the counts of all ranks are sent. If x is split along another axis than
  * the first, a byte for each element is sent too. Not differentiable.
- * Result: (n, ndim) of int64, or (n) if x has one axis. Split along axis 0 if x is split, by the
- * slabs of the first axis of x, and it may be unbalanced (ht_balance).
+ * Result: (n, ndim) of int64, or (n) if x has one axis. Split along axis 0 if x is split:
+ * each rank has the indices in its slab of the first axis of x. If x is split along another axis,
+ * that is the canonical slab (ht_comm_chunk). The result may be unbalanced (ht_balance).
  * Errors: HT_ERR_SHAPE if x has no axes.
  * Source: heat.nonzero. */
 HT_API ht_tensor *ht_nonzero(ht_tensor *x);

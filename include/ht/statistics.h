@@ -8,7 +8,7 @@
  *     options: several axes, kept dimensions and more (ht/reduction.h); NULL: the defaults.
  *
  * Collective when the split axis is reduced: the result then has no split. Otherwise nothing
- * travels, and the result has the split of x.
+ * travels, and the result has the split of x. Comments name the exceptions (ht_cov).
  * NaN propagates. Sums are those of ht_sum: each is rounded once. Extremes and positions have the
  * same bits on any number of ranks.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
@@ -139,8 +139,8 @@ HT_API ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fische
  * weights: the shape of x, or (length of axis), with any split and slabs. NULL: ht_mean, even if an
  *   error made it NULL.
  * Collective if there are weights. Differentiable in x and weights.
- * Result: the dtype to which x and weights promote; float32 for integers. It is split as the sum of
- *   ht_mul of x and weights: a replicated x takes the split of weights.
+ * Result: the dtype to which x and weights promote; float32 for integers and bool. It is split as
+ *   the sum of ht_mul of x and weights: a replicated x takes the split of weights.
  * Errors: HT_ERR_ARGUMENT if weights add up to 0 for an element of the result; HT_ERR_SHAPE for
  * weights of another shape; HT_ERR_COMM and HT_ERR_DEVICE for weights elsewhere than x.
  * Source: heat.average. */
@@ -163,8 +163,9 @@ HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_t
  * rowvar: true if rows are variables, false if columns are.
  * bias: ddof is 0 if bias, else 1.
  * Collective if an operand is split. Differentiable.
- * Result: the dtype to which m and y promote; float32 for integers. It has no axes if y is NULL and
- * m has one axis. If it is split, it is split along its rows (ht_matmul).
+ * Result: the dtype to which m and y promote; float32 for integers and bool. It has no axes and no
+ * split if y is NULL and m has one axis. Else it is split along its rows (axis 0) if an operand is
+ * split, along any axis.
  * Errors: HT_ERR_SHAPE for more than two axes, or if y has other observations than m.
  * HT_ERR_ARGUMENT if n <= ddof.
  * Source: heat.cov. */
@@ -176,9 +177,10 @@ HT_API ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t dd
 /* Returns the correlation coefficients c[i][j] / sqrt(c[i][i] c[j][j]) for the covariances c of
  * ht_cov.
  *
- * m, y, rowvar: as for ht_cov, with its accuracy, split and errors.
+ * m, y, rowvar: as for ht_cov, with its accuracy, split and errors, where ddof is 0.
  * Collective if an operand is split. Differentiable.
- * Result: real coefficients are clipped to -1 ... 1. Those of a constant variable are NaN.
+ * Result: real coefficients are clipped to -1 ... 1. Those of a constant variable are NaN, and so
+ * are all if there is one observation. Without observations it is HT_ERR_ARGUMENT.
  * Source: numpy.corrcoef. */
 HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
 

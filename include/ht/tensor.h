@@ -62,7 +62,10 @@ HT_API ht_comm *ht_tensor_comm(const ht_tensor *x);
 HT_API bool ht_tensor_is_balanced(const ht_tensor *x);
 
 /* Returns whether x is stored row-major without gaps on all ranks; every rank gets the same
- * answer. */
+ * answer.
+ *
+ * The strides of axes of (global) length 1 do not matter, as in PyTorch. The length of a slab does
+ * not count: a transposed matrix is not contiguous, even if each rank holds one row of it. */
 HT_API bool ht_tensor_is_contiguous(const ht_tensor *x);
 
 /* Returns whether x has 4 axes and is stored channels-last (N, H, W, C) without gaps on all ranks;
@@ -117,7 +120,8 @@ HT_API void *ht_tensor_mutable_data(ht_tensor *x);
  * or value is NULL. */
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
 
-/* ht_tensor_item without rounding and for complex x: *value is an ht_number of the kind of x. */
+/* ht_tensor_item without rounding and for complex x: *value is an ht_number of the kind of x. Bool
+ * gives an INTEGER, 0 or 1. */
 HT_API ht_status ht_tensor_item_ext(ht_tensor *x, ht_number *value);
 
 /* Returns the one element of x as ht_tensor_item does; NaN after an error. Collective if x is
@@ -148,8 +152,7 @@ HT_API ht_tensor *ht_copy(ht_tensor *x);
 
 /* Returns x itself if ht_tensor_is_contiguous(x), else ht_copy(x).
  *
- * All ranks return the same of the two. A part that happens to be dense does not count: one row is
- * dense in any order.
+ * All ranks return the same of the two.
  *
  * Logically collective. Differentiable.
  * Result: the shape, dtype and split of x. */
