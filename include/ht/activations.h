@@ -5,7 +5,7 @@
  * Logically collective, unless a comment says collective. Differentiable. Results are like x, with
  * its dtype and split, and scoped; NULL after an error. NaN stays NaN.
  * Errors: HT_ERR_DTYPE unless x has a floating dtype, and HT_ERR_ARGUMENT for a parameter outside
- * of its range.
+ * of its range, or an axis that x lacks. A parameter without a range may be any number, also NaN.
  * Source: torch.nn.functional. */
 #ifndef HT_ACTIVATIONS_H
 #define HT_ACTIVATIONS_H
@@ -21,7 +21,9 @@ HT_API ht_tensor *ht_relu(ht_tensor *x);
  *
  * Use it for a result that no other operation needs for its gradient. If one does, ht_backward
  * fails and names that operation.
- * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient. */
+ * x: as for ht_relu.
+ * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient, and for an x that cannot be
+ * written (ht_scalar, ht_broadcast_to). */
 HT_API ht_status ht_relu_(ht_tensor *x);
 
 /* x where x > 0, else negative_slope x.

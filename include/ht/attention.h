@@ -104,8 +104,8 @@ typedef ht_tensor *ht_transformer_activation(ht_tensor *x);
 /* Options of Transformers and their layers. Each field begins with its default. */
 typedef struct ht_transformer_options {
     size_t size;                           /* set by ht_transformer_options_default */
-    int num_encoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
-    int num_decoder_layers;                /* 6, of ht_nn_transformer alone; at least 1 */
+    int num_encoder_layers;                /* 6; at least 1. ht_nn_transformer alone reads it */
+    int num_decoder_layers;                /* 6; at least 1. ht_nn_transformer alone reads it */
     int64_t dim_feedforward;               /* 2048; at least 1 */
     double dropout;                        /* 0.1; 0 to 1 */
     ht_transformer_activation *activation; /* ht_relu; not NULL */
@@ -122,7 +122,7 @@ HT_API ht_transformer_options ht_transformer_options_default(void);
  *
  * Its inputs are src, or a list of src, src_mask and src_key_padding_mask, or a map of these names
  * and of the number is_causal (0). Masks are those of ht_nn_multihead_attention.
- * d_model, num_heads: features, a multiple of the number of heads.
+ * d_model, num_heads: features, a multiple of the number of heads; at least 1.
  * options: NULL means the defaults.
  * Not collective.
  * Result: owned; parameters have the names of PyTorch.
@@ -169,7 +169,7 @@ HT_API ht_module *ht_nn_transformer_decoder(ht_module *layer, int num_layers, ht
  * tgt_key_padding_mask and memory_key_padding_mask, of which the masks may be absent from the end.
  * Or they are a map of these names and of the numbers src_is_causal, tgt_is_causal and
  * memory_is_causal (0).
- * d_model, num_heads: PyTorch's defaults are 512 and 8.
+ * d_model, num_heads: as for ht_nn_transformer_encoder_layer; PyTorch's defaults are 512 and 8.
  * options: NULL means the defaults.
  * Not collective.
  * Result: owned. Matrices are initialised by Xavier's uniform distribution.
@@ -179,7 +179,10 @@ HT_API ht_module *ht_nn_transformer(int64_t d_model, int num_heads,
 
 /* Returns the process-local float32 matrix (length, length) that is -inf above its diagonal, else 0.
  *
+ * length: at least 0.
  * Not collective.
+ * Result: on the device of ht_get_device, without a history.
+ * Errors: HT_ERR_SHAPE for a negative length.
  * Source: torch.nn.Transformer.generate_square_subsequent_mask. */
 HT_API ht_tensor *ht_generate_square_subsequent_mask(int64_t length);
 

@@ -25,8 +25,8 @@ HT_BEGIN_DECLS
 /* Options of ht_embedding_ext. Each field begins with its default. */
 typedef struct ht_embedding_options {
     size_t size;             /* set by ht_embedding_options_default */
-    int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; a negative index
-                                counts from the end */
+    int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; from -rows to rows
+                                - 1, and a negative one counts from the end */
     double max_norm;         /* INFINITY; at least 0. Rows of indices with a larger norm are first
                                 scaled to it, in place */
     double norm_type;        /* 2, the order of that norm; above 0 */
@@ -43,7 +43,7 @@ HT_API ht_embedding_options ht_embedding_options_default(void);
  * weight: (rows, columns), floating.
  * Collective if indices are split.
  * Result: the shape of indices and (columns), split as indices, of the dtype of weight.
- * Errors: HT_ERR_ARGUMENT for an index that is not a row.
+ * Errors: HT_ERR_ARGUMENT on all ranks for an index that is not a row, also a negative one.
  * Source: torch.nn.functional.embedding. */
 HT_API ht_tensor *ht_embedding(ht_tensor *indices, ht_tensor *weight);
 
@@ -83,8 +83,8 @@ HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
  * options: NULL means the defaults.
  * Collective if indices are split.
  * Result: (bags, columns), split as indices, of the dtype of weight.
- * Errors: HT_ERR_ARGUMENT for an index that is not a row, for offsets out of order, or for options
- * that are out of range or exclude each other.
+ * Errors: HT_ERR_ARGUMENT on all ranks for an index that is not a row. HT_ERR_ARGUMENT for offsets
+ * out of order, or for options that are out of range or exclude each other.
  * Source: torch.nn.functional.embedding_bag. */
 HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_tensor *offsets,
                                    const ht_embedding_bag_options *options);
@@ -122,7 +122,8 @@ HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, d
  * Source: torch.nn.functional.bilinear. */
 HT_API ht_tensor *ht_bilinear(ht_tensor *x1, ht_tensor *x2, ht_tensor *weight, ht_tensor *bias);
 
-/* A layer of ht_embedding with a standard normal weight (rows, columns). */
+/* A layer of ht_embedding with a standard normal weight (rows, columns).
+ * rows, columns: at least 1. */
 HT_API ht_module *ht_nn_embedding(int64_t rows, int64_t columns);
 
 /* ht_nn_embedding of rows and columns with options; NULL: the defaults.
@@ -136,14 +137,16 @@ HT_API ht_module *ht_nn_embedding_ext(int64_t rows, int64_t columns,
  *
  * Its input is indices with two axes, or a list of indices, offsets and per_sample_weights. The
  * list may end after indices or after offsets.
- * rows, columns: the shape of weight. It is standard normal, and the row padding_idx is 0.
+ * rows, columns: the shape of weight; at least 1. It is standard normal, and the row padding_idx is
+ *   0.
  * options: NULL means the defaults; its per_sample_weights is NULL.
  * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range. */
 HT_API ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
                                       const ht_embedding_bag_options *options);
 
 /* A layer of ht_cosine_similarity for a list of two tensors.
- * axis, eps: PyTorch's defaults are 1 and 1e-8; eps is at least 0. */
+ * axis, eps: PyTorch's defaults are 1 and 1e-8; eps is finite and at least 0. The forward pass
+ * checks axis. */
 HT_API ht_module *ht_nn_cosine_similarity(int axis, double eps);
 
 /* A layer of ht_pairwise_distance for a list of two tensors.

@@ -49,7 +49,7 @@ HT_API ht_conv2d_options ht_conv2d_options_default(void);
  * bias: (O), or NULL.
  * options: NULL means the defaults.
  * Result: (N, O, H', W'), or (O, H', W'), stored channels-last if the device prefers that.
- * Errors: HT_ERR_SHAPE also if groups does not divide C and O, or if no window fits;
+ * Errors: HT_ERR_SHAPE also if groups does not divide C and O or is below 1, or if no window fits;
  * HT_ERR_ARGUMENT also for a stride or dilation below 1, a padding below 0, or same with another
  * stride than 1. */
 HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
@@ -60,8 +60,8 @@ HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
  * The stride is kernel, and the padding is 0.
  * kernel: at least 1.
  * Result: (N, C, H', W'), in the layout of x.
- * Errors: HT_ERR_SHAPE also if no window fits, without channels, or for images of more than 2^31 - 1
- * pixels. */
+ * Errors: HT_ERR_ARGUMENT also for a kernel below 1. HT_ERR_SHAPE also if no window fits, without
+ * channels, or for images of more than 2^31 - 1 pixels. */
 HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
 
 /* ht_max_pool2d of x with all settings, each for the axes H and W.
@@ -130,6 +130,7 @@ HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed
  * running_mean, running_var: (C), written with training; NULL: not tracked.
  * weight, bias: (C); NULL stands for ones and zeros.
  * training: false takes the running statistics for mean and variance.
+ * momentum, eps: PyTorch's defaults are 0.1 and 1e-5. They are not checked here.
  * Collective with training if x is split, forward and backward.
  * Result: like x, in its layout.
  * Errors: HT_ERR_ARGUMENT also for one value per channel on all ranks with training, for running

@@ -208,7 +208,8 @@ HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
  *
  * x: (C) or (N, C); () is one class. target: () or (N), or (1) beside (C), of an integer dtype. p: 1
  * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and of the
- * dtype of x, or NULL. reduction: see the top. */
+ * dtype of x, or NULL. reduction: see the top.
+ * Errors: also HT_ERR_ARGUMENT on all ranks for a target that is not a class. */
 HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
                                        ht_tensor *weight, ht_reduction_mode reduction);
 
@@ -216,7 +217,9 @@ HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, d
  * max(0, 1 - x[j] + x[i]), over C. It needs memory for C^2 numbers for each row.
  *
  * x: (C) or (N, C); () is one class. target: of x's shape and an integer dtype: classes, up to the
- * first -1. Beside one class, () and (1) are alike. reduction: see the top. */
+ * first -1. Beside one class, () and (1) are alike. reduction: see the top.
+ * Errors: also HT_ERR_ARGUMENT on all ranks for an element of target that is neither a class nor
+ * -1, even after the first -1. */
 HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
                                             ht_reduction_mode reduction);
 
@@ -240,8 +243,8 @@ HT_API ht_tensor *ht_cosine_embedding_loss(ht_tensor *x1, ht_tensor *x2, ht_tens
 typedef struct ht_triplet_margin_options {
     size_t size;                 /* set by ht_triplet_margin_options_default */
     double margin;               /* 1; above 0 */
-    double p;                    /* 2: the order of the norm */
-    double eps;                  /* 1e-6, which is added to differences */
+    double p;                    /* 2: the order of the norm, as in ht_pairwise_distance */
+    double eps;                  /* 1e-6, which is added to differences; any number */
     bool swap;                   /* false; true takes the smaller one of the distances of negative
                                     from anchor and positive */
     ht_reduction_mode reduction; /* HT_MEAN */
@@ -274,7 +277,7 @@ HT_API ht_tensor *ht_triplet_margin_with_distance_loss(ht_tensor *anchor, ht_ten
 /* Options of ht_ctc_loss_ext. Each field begins with its default. */
 typedef struct ht_ctc_options {
     size_t size;                 /* set by ht_ctc_options_default */
-    int64_t blank;               /* 0, the class of the blank */
+    int64_t blank;               /* 0, the class of the blank; from 0 to C - 1 */
     bool zero_infinity;          /* false; true: loss and gradient of a target that does not fit its
                                     steps are 0, not inf and NaN */
     ht_reduction_mode reduction; /* HT_MEAN, of each loss divided by max(1, its target's length) */
@@ -295,7 +298,8 @@ HT_API ht_ctc_options ht_ctc_options_default(void);
  * reduction: as in ht_ctc_options.
  * Collective if an operand is split.
  * Result: a loss for each sequence, (N), split as the batch, or one number.
- * Errors: HT_ERR_ARGUMENT for a length out of its range, or a target that is not a class.
+ * Errors: HT_ERR_ARGUMENT on all ranks for a length out of its range, or a target that is not a
+ * class.
  * Source: torch.nn.CTCLoss. */
 HT_API ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
                               ht_tensor *target_lengths, ht_reduction_mode reduction);

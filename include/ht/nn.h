@@ -12,8 +12,8 @@
  * Not collective, unless a comment says otherwise.
  * Errors: HT_ERR_ARGUMENT for a NULL module, unless a comment says otherwise, and for a setting out
  * of the range that the comment of its layer names. Ranges that the comment of the function alone
- * names (ht_softshrink) are checked in the forward pass. Layers return the errors of the functions
- * that they call.
+ * names (ht_softshrink), and axes, are checked in the forward pass. Layers return the errors of the
+ * functions that they call.
  * Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
@@ -137,7 +137,7 @@ HT_API ht_module *ht_nn_softmax2d(void);
 
 /* A layer of ht_prelu with a learned weight (num_parameters).
  *
- * num_parameters: 1, or the channels of x (axis 1).
+ * num_parameters: 1, or the channels of x (axis 1); at least 1.
  * init: the first value of weight; PyTorch's default is 0.25. */
 HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
 
@@ -305,7 +305,8 @@ HT_API ht_tensor *ht_nn_adaptive_predict(ht_module *module, ht_tensor *x);
  * Source: torch.nn.Sequential. */
 HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 
-/* Sets the seed of initialisation and dropout in the calling process; it is 0 at first. */
+/* Sets the seed of initialisation and dropout in the calling process; it is 0 at first.
+ * The draws of initialisation are counted from 0 again. */
 HT_API void ht_nn_seed(uint64_t seed);
 
 /* Returns a map of everything that decides the next random numbers.
@@ -332,7 +333,8 @@ HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value 
  * This is PyTorch's mode fan_in, with gain sqrt(2 / (1 + a^2)).
  * x: as for ht_nn_init_uniform, with at least 2 axes.
  * a: finite.
- * Errors: HT_ERR_SHAPE for fewer axes, HT_ERR_ARGUMENT.
+ * Logically collective.
+ * Errors: HT_ERR_SHAPE for fewer axes; HT_ERR_ARGUMENT for another a; those of ht_nn_init_uniform.
  * Source: torch.nn.init.kaiming_uniform_. */
 HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
 
@@ -340,8 +342,9 @@ HT_API ht_status ht_nn_init_kaiming_uniform(ht_tensor *x, double a);
  *
  * x: contiguous, of a floating dtype; a split x gets the same values on any number of ranks. It may
  *   be a leaf that requires gradients, as for all functions of ht/init.h.
- * Errors: HT_ERR_ARGUMENT for another x, or an invalid range; HT_ERR_STATE as for all functions of
- * ht/init.h.
+ * low, high: low <= high; the dtype of x must hold low, high and high - low.
+ * Logically collective.
+ * Errors: HT_ERR_ARGUMENT for another x or range; HT_ERR_STATE as for all functions of ht/init.h.
  * Source: torch.nn.init.uniform_. */
 HT_API ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high);
 

@@ -8,7 +8,9 @@
  * constant is collective for any unbalanced x (ht_balance). Results are scoped.
  * Layers have no parameters, and take what their functions take. They are owned, and their
  * constructors are not collective.
- * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for a setting out of range. */
+ * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for a setting out of range.
+ * Constructors check the count of widths, and that factor and groups are at least 1. The forward
+ * pass checks the rest. */
 #ifndef HT_PADDING_H
 #define HT_PADDING_H
 
@@ -100,7 +102,7 @@ HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 /* A layer of ht_pad_ext along the last axis; its x is (C, L) or (N, C, L).
  *
  * count, widths: 1 number for all sides, or a pair for each axis, in their order: HT_SHAPE(1),
- * HT_SHAPE(1, 2). */
+ * HT_SHAPE(1, 2). They are copied. */
 HT_API ht_module *ht_nn_reflection_pad1d(int count, const int64_t widths[]);
 /* ht_pad_ext of (C, H, W) or (N, C, H, W), with a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_reflection_pad2d(int count, const int64_t widths[]);
@@ -140,7 +142,7 @@ HT_API ht_module *ht_nn_constant_pad3d(int count, const int64_t widths[], double
 HT_API ht_module *ht_nn_pixel_shuffle(int64_t factor);
 /* ht_pixel_unshuffle by factor as a layer. */
 HT_API ht_module *ht_nn_pixel_unshuffle(int64_t factor);
-/* ht_channel_shuffle of groups as a layer. */
+/* ht_channel_shuffle of groups as a layer; groups below 1 are HT_ERR_ARGUMENT here. */
 HT_API ht_module *ht_nn_channel_shuffle(int64_t groups);
 
 /* A layer of ht_upsample with these options, which are copied; NULL is HT_ERR_ARGUMENT. The forward

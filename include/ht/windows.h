@@ -15,8 +15,10 @@
  * process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
  * HT_ERR_ARGUMENT for a setting out of range or an operand with another split, HT_ERR_COMM for
- * operands on different communicators. A constructor checks channels, kernels, lengths and groups.
- * Other settings are checked in the forward pass at the latest. */
+ * operands on different communicators. Groups that do not divide the channels, or below 1, are
+ * HT_ERR_SHAPE of a function and HT_ERR_ARGUMENT of a constructor. A constructor checks channels,
+ * kernels, lengths, ratios and groups. Other settings are checked in the forward pass at the
+ * latest. Constructors copy options and lengths. */
 #ifndef HT_WINDOWS_H
 #define HT_WINDOWS_H
 
@@ -157,7 +159,7 @@ HT_API ht_fractional_options ht_fractional_options_default(void);
  * sample; the last one begins at L - kernel. Computed in float64 for a float64 x, else in float32.
  * samples: (N, C, axes), floating, in [0, 1): s along D, H, W, or W, H, or L. NULL: drawn from
  * seed, draw and the global index.
- * options: the windows.
+ * options: the windows. The defaults have neither length nor ratio, so NULL is an error.
  * indices: as for ht_max_pool_ext.
  * Errors: HT_ERR_SHAPE also if length is 0 without a ratio, or too long.
  * Source: torch.nn.functional.fractional_max_pool2d, fractional_max_pool3d. */
@@ -266,7 +268,8 @@ HT_API ht_module *ht_nn_max_pool2d_ext(const ht_pool_options *options);
 /* A layer of ht_max_pool_ext for x (N, C, D, H, W), with options. */
 HT_API ht_module *ht_nn_max_pool3d(const ht_pool_options *options);
 
-/* A layer of ht_max_unpool for a list of x (N, C, L') and its indices, with options and length. */
+/* A layer of ht_max_unpool for a list of x (N, C, L') and its indices, with options and length;
+ * NULL: the usual length. */
 HT_API ht_module *ht_nn_max_unpool1d(const ht_pool_options *options, const int64_t length[1]);
 
 /* A layer of ht_max_unpool for a list of x (N, C, H', W') and its indices, with options and length.
@@ -279,7 +282,9 @@ HT_API ht_module *ht_nn_max_unpool3d(const ht_pool_options *options, const int64
 
 /* A layer of ht_fractional_max_pool for x (N, C, H, W), or a list of x and samples, with options.
  *
- * It draws samples in training and in evaluation, from ht_nn_seed as dropout does. */
+ * It draws samples in training and in evaluation, from ht_nn_seed as dropout does.
+ * options: not NULL; a length or a ratio for each axis.
+ * Errors: HT_ERR_ARGUMENT for other options. */
 HT_API ht_module *ht_nn_fractional_max_pool2d(const ht_fractional_options *options);
 
 /* A layer of ht_fractional_max_pool for x (N, C, D, H, W), or a list of x and samples, with
