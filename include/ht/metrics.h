@@ -73,8 +73,10 @@ HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
  * NULL, the metric keeps that error.
  * target: classes (N), integers; process-local, on any device. NULL for ht_metric_moments.
  * Not collective.
- * Errors: HT_ERR_SHAPE; HT_ERR_DTYPE; HT_ERR_COMM for a split tensor; HT_ERR_ARGUMENT for a class
- * out of range, a target that is NULL, or a metric of ht_metric_mean. */
+ * Errors: HT_ERR_SHAPE for other shapes than those of the constructor, or fewer classes than its k;
+ * HT_ERR_DTYPE for a complex x, or a target that is not made of integers; HT_ERR_COMM for a split
+ * tensor; HT_ERR_ARGUMENT for a class out of range, a target that is NULL, or a metric of
+ * ht_metric_mean. */
 HT_API ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target);
 
 /* Adds a number of this rank to a metric of ht_metric_mean.

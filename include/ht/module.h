@@ -201,23 +201,27 @@ HT_API int64_t ht_module_parameter_count(ht_module *module);
 /* Returns the number of children of module, without those further below; 0 for NULL. */
 HT_API int ht_module_child_count(const ht_module *module);
 
-/* Returns child number index of module, borrowed; NULL if there are not so many.
+/* Returns child number index of module, borrowed; NULL, without an error, if there are not so many
+ * or module is NULL.
  *
  * index: from 0, in order of registration.
  * name: set to the child's name, borrowed; NULL: not wanted. */
 HT_API ht_module *ht_module_child(const ht_module *module, int index, const char **name);
 
-/* Returns the module at path below module, borrowed; NULL if there is none.
+/* Returns the module at path below module, borrowed; NULL, without an error, if there is none or
+ * module is NULL.
  *
  * path: dotted; "" or NULL is module itself. */
 HT_API ht_module *ht_module_find(ht_module *module, const char *path);
 
-/* Returns the parameter at the dotted path below module, borrowed; NULL if there is none.
+/* Returns the parameter at the dotted path below module, borrowed; NULL, without an error, if there
+ * is none.
  *
  * A shared parameter is found at each of its paths. A buffer is not found. */
 HT_API ht_tensor *ht_module_find_parameter(ht_module *module, const char *path);
 
-/* Returns the buffer at the dotted path below module, borrowed; NULL if there is none.
+/* Returns the buffer at the dotted path below module, borrowed; NULL, without an error, if there is
+ * none.
  *
  * Source: torch.nn.Module.get_buffer. */
 HT_API ht_tensor *ht_module_find_buffer(ht_module *module, const char *path);
@@ -298,7 +302,8 @@ HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hoo
 HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
 /* Writes the tree of module to stream, a line for each module: type, settings, parameter count. The
- * last line has the total, and how many of them are trainable. A NULL module prints nothing. */
+ * last line has the total, and how many of them are trainable. A NULL module prints nothing,
+ * without an error. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
 /* Writes a table of the modules of module to stream, a line for each: path, type, shape of the output

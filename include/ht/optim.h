@@ -189,7 +189,7 @@ HT_API double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group);
 HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double lr);
 
 /* Prints a line to `stream` for each group of `optimizer`: the optimizer's name, the number of
- * parameters, the options and the learning rate. */
+ * parameters, the options and the learning rate. NULL prints nothing, without an error. */
 HT_API void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream);
 
 /* Returns the number of parameters (tensors, not elements) of `optimizer` in all groups, 0 if it is
@@ -206,7 +206,8 @@ HT_API ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int inde
  * optimizer: the owner of the state.
  * index: the index of the parameter (ht_optimizer_parameter).
  * name: the key of the tensor in ht_optimizer_state_dict, "exp_avg" for instance.
- * Result: NULL before the first step of the parameter, and for an unknown index or name. */
+ * Result: NULL before the first step of the parameter, and for an unknown index, or a name that is
+ * unknown or NULL. */
 HT_API ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name);
 
 /* Returns the number of steps of `optimizer` so far, 0 if it is NULL. */

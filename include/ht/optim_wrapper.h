@@ -104,10 +104,13 @@ typedef struct ht_optim_update {
     double grad_norm;  /* before clipping; NaN if it was not measured */
 } ht_optim_update;
 
-/* Returns the effects of the last ht_optim_wrapper_update_params of `wrapper`. Not collective. */
+/* Returns the effects of the last ht_optim_wrapper_update_params of `wrapper`. Not collective.
+ *
+ * Result: a count of 0 before the first one. For a NULL wrapper all is 0, and rate and norm are
+ * NaN. */
 HT_API ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper);
 
-/* Returns true if an update follows the next loss of `wrapper`. Not collective. */
+/* Returns true if an update follows the next loss of `wrapper`; false for NULL. Not collective. */
 HT_API bool ht_optim_wrapper_should_update(const ht_optim_wrapper *wrapper);
 
 /* Returns the optimizer of `wrapper`, borrowed; NULL for NULL. Not collective. */
