@@ -24,7 +24,7 @@
  * split axis is transformed: then they are balanced.
  * Errors: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below 1, an axis that
  * x lacks, a repeated axis, different numbers of axes and lengths, or NULL with a count other than
- * 0. */
+ * 0. HT_ERR_ARGUMENT also for a norm that is not an ht_fft_norm. */
 #ifndef HT_FFT_H
 #define HT_FFT_H
 
@@ -201,7 +201,7 @@ HT_API ht_tensor *ht_ihfftn_ext(ht_tensor *x, int s_count, const int64_t s[], in
  * split: 0, HT_NONE or HT_LOCAL (ht/factories.h).
  * Logically collective. Not differentiable.
  * Result: (n), float32.
- * Errors: HT_ERR_ARGUMENT. */
+ * Errors: HT_ERR_ARGUMENT for n below 1, d 0 or another split. */
 HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
 
 /* Returns the n / 2 + 1 frequencies of ht_rfft for n samples at distance d: 0, 1, ..., n / 2, each
@@ -210,18 +210,19 @@ HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
  * split: as for ht_fftfreq.
  * Logically collective. Not differentiable.
  * Result: (n / 2 + 1), float32.
- * Errors: HT_ERR_ARGUMENT for n below 1 or d 0. */
+ * Errors: those of ht_fftfreq. */
 HT_API ht_tensor *ht_rfftfreq(int64_t n, double d, int split);
 
 /* ht_fftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
  *
- * Errors: HT_ERR_ARGUMENT, also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is not floating. */
+ * Errors: those of ht_fftfreq; HT_ERR_ARGUMENT also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is
+ * not floating. */
 HT_API ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                                  ht_comm *comm);
 
 /* ht_rfftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
  *
- * Errors: HT_ERR_ARGUMENT, also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is not floating. */
+ * Errors: those of ht_fftfreq_ext. */
 HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 

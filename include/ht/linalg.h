@@ -30,7 +30,7 @@ HT_BEGIN_DECLS
  *     rows: (0, any), (1, 0), (1, none), (none, 0).
  *     columns: (none, 1), (1, 1).
  * A vector and a matrix give the axis that is left; two vectors give no split.
- * Errors: HT_ERR_SHAPE, HT_ERR_COMM, HT_ERR_DEVICE.
+ * Errors: HT_ERR_SHAPE for an operand without axes (ht_mul takes it), or if the lengths do not fit.
  * Source: heat.linalg.matmul; batches as in numpy.matmul. */
 HT_API ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b);
 
@@ -47,7 +47,7 @@ HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
  * a, b: equally many elements; their shapes may differ. An operand may be a number (ht_scalar), on
  * any number of ranks.
  * Result: no axes and no split.
- * Errors: HT_ERR_SHAPE.
+ * Errors: HT_ERR_SHAPE for different numbers of elements.
  * Source: heat.linalg.vdot. */
 HT_API ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b);
 
@@ -115,7 +115,7 @@ HT_API ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b);
  *
  * Sums are kept in float64.
  * ord: INFINITY gives the largest |x|, -INFINITY the smallest, and 0 the number of elements that
- * are not 0. HT_NORM_DEFAULT is 2.
+ * are not 0. HT_NORM_DEFAULT is 2. Without elements, a negative finite order gives infinity.
  * axis: HT_NONE takes all elements.
  * keepdims: reduced axes stay, with length 1.
  * Collective if the split axis is reduced. Differentiable unless ord is 0; the gradient where x is

@@ -106,17 +106,21 @@ HT_API ht_tensor *ht_concatenate(int count, ht_tensor *const xs[], int axis);
 
 /* Joins count tensors xs of one shape along a new axis `axis` of the result.
  *
+ * axis: from -ndim - 1 to ndim, for ndim axes of the tensors.
  * Collective like ht_concatenate.
- * Errors: HT_ERR_SHAPE if shapes differ. */
+ * Errors: HT_ERR_SHAPE if shapes differ, HT_ERR_ARGUMENT for another axis. */
 HT_API ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis);
 
-/* Joins count tensors xs along axis 1, or along axis 0 if they have one axis (ht_concatenate). */
+/* Joins count tensors xs along axis 1, or along axis 0 if they have one axis (ht_concatenate). A
+ * scalar counts as (1). */
 HT_API ht_tensor *ht_hstack(int count, ht_tensor *const xs[]);
 
-/* Joins count tensors xs along axis 0 (ht_concatenate). A tensor of one axis is a row. */
+/* Joins count tensors xs along axis 0 (ht_concatenate). A tensor of one axis is a row; a scalar
+ * counts as (1, 1). */
 HT_API ht_tensor *ht_vstack(int count, ht_tensor *const xs[]);
 
-/* Joins count tensors xs along axis 1 (ht_concatenate). A tensor of one axis is a column. */
+/* Joins count tensors xs along axis 1 (ht_concatenate). A tensor of one axis is a column; a scalar
+ * counts as (1, 1). */
 HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
 
 /* parts[i] <- part i of count equal parts of x along axis. The parts are views as of ht_narrow, and
@@ -171,6 +175,7 @@ HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
  *
  * widths: count numbers, a pair for each of the last count / 2 axes. widths[2 i] elements go before
  * x and widths[2 i + 1] behind it. HT_SHAPE(1, 1, 2, 0) pads the last two axes.
+ * value: converted to the dtype of x, as a number that fills (ht/number.h).
  * Collective if elements change their rank.
  * Result: a copy, split as x.
  * Errors: HT_ERR_ARGUMENT if widths are below 0 or not in pairs, or if they outnumber the axes. */

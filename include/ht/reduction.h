@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Options of reductions. The functions that take them are ht_sum_ext, ht_prod_ext, ht_mean_ext,
- * ht_var_ext, ht_std_ext, ht_max_ext, ht_min_ext, ht_argmax_ext and ht_argmin_ext.
+ * ht_var_ext, ht_std_ext, ht_max_ext, ht_min_ext, ht_argmax_ext, ht_argmin_ext, ht_all_ext and
+ * ht_any_ext. All take axes, count and keepdims. A field names the functions that take it.
  *
  *     ht_reduce_options o = ht_reduce_options_default();
  *     int axes[] = {0, 2};

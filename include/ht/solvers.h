@@ -72,7 +72,8 @@ HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarith
  * Source: torch.linalg.pinv. */
 HT_API ht_tensor *ht_pinv(ht_tensor *a);
 
-/* ht_pinv of a with another bound: singular values up to rtol times the largest one count as 0. */
+/* ht_pinv of a with another bound: singular values up to rtol times the largest one count as 0.
+ * rtol is not checked. */
 HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
 
 /* Returns the x with the least |a x - b| for each column of b, and among these the shortest one.
@@ -86,7 +87,7 @@ HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
 HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
 
 /* ht_lstsq of a and b with another bound: singular values up to rtol times the largest one count as
- * 0. */
+ * 0. rtol is not checked. */
 HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
 /* Solves a x = b by conjugate gradients from x0, in at most n steps.

@@ -9,8 +9,9 @@
  *
  * Collective when the split axis is reduced: the result then has no split. Otherwise nothing
  * travels, and the result has the split of x. Comments name the exceptions (ht_cov).
- * NaN propagates. Sums are those of ht_sum: each is rounded once. Extremes and positions have the
- * same bits on any number of ranks.
+ * NaN propagates. Without elements, means, variances, skewness and kurtosis are NaN. Sums are those
+ * of ht_sum: each is rounded once. Extremes and positions have the same bits on any number of
+ * ranks.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 #ifndef HT_STATISTICS_H
 #define HT_STATISTICS_H
@@ -49,12 +50,14 @@ HT_API ht_tensor *ht_std_ext(ht_tensor *x, const ht_reduce_options *options);
 /* Returns the largest element of x along axis; 0 is larger than -0.
  *
  * Differentiable; equal elements share the gradient.
+ * Result: the dtype of x, bool included.
  * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_max(ht_tensor *x, int axis);
 
 /* Returns the smallest element of x along axis; -0 is smaller than 0.
  *
  * Differentiable; equal elements share the gradient.
+ * Result: the dtype of x, bool included.
  * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
 
@@ -69,6 +72,7 @@ HT_API ht_tensor *ht_min_ext(ht_tensor *x, const ht_reduce_options *options);
 /* Returns max(x) - min(x) along axis ("peak to peak").
  *
  * Differentiable.
+ * Result: the dtype of x.
  * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for bool and for a complex x. */
 HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
 
@@ -171,7 +175,7 @@ HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_t
  * Source: heat.cov. */
 HT_API ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias);
 
-/* ht_cov of m and y with rowvar and any ddof in place of bias. */
+/* ht_cov of m and y with rowvar and any ddof below n in place of bias, also a negative one. */
 HT_API ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t ddof);
 
 /* Returns the correlation coefficients c[i][j] / sqrt(c[i][i] c[j][j]) for the covariances c of
@@ -264,9 +268,9 @@ HT_API ht_tensor *ht_median(ht_tensor *x, int axis);
 /* Returns for each element of x the number of its bin among sorted boundaries.
  *
  * Bin i is boundaries[i - 1] < x <= boundaries[i], from 0 below the first boundary to their number
- * above the last. Elements are compared in the dtype to which both promote. NaN is above all
- * boundaries.
- * boundaries: one axis, in ascending order.
+ * above the last. Elements are compared in the dtype to which both promote, complex numbers as by
+ * ht_sort. NaN is above all boundaries.
+ * boundaries: one axis, in ascending order, which is not checked.
  * right: bin i is boundaries[i - 1] <= x < boundaries[i].
  * Collective if boundaries are split, whose slabs are broadcast one by one. Not differentiable.
  * Result: int64, the shape and split of x.
@@ -277,7 +281,7 @@ HT_API ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right);
 /* Returns for each element of x the number of its bin among sorted bins, with the edges of NumPy.
  *
  * It is ht_bucketize with the other meaning of right: bin i is bins[i - 1] <= x < bins[i].
- * bins: one axis, in ascending or descending order.
+ * bins: one axis, in ascending or descending order, which is not checked.
  * right: bin i is bins[i - 1] < x <= bins[i].
  * Collective if bins are split, else logically collective. Not differentiable.
  * Result: int64, the shape and split of x.
