@@ -22,7 +22,8 @@ HT_API void ht_log_write(ht_log_level level, const char *format, ...) HT_PRINTF(
 /* ht_log_write of level and format, on rank 0 of the world only. */
 HT_API void ht_log_write0(ht_log_level level, const char *format, ...) HT_PRINTF(2, 3);
 
-/* Sets the level in use on this rank to level; it replaces that of HT_LOG. */
+/* Sets the level in use on this rank to level; it replaces that of HT_LOG. A level above
+ * HT_LOG_DEBUG writes all lines, and one below HT_LOG_ERROR none. */
 HT_API void ht_log_set_level(ht_log_level level);
 
 /* Returns the level in use on this rank. */

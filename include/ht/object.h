@@ -57,7 +57,8 @@ HT_API void *ht_scope_adopt(void *object);
 
 /* Returns the number of live objects of one kind, for tests and the search for leaks.
  *
- * kind: "tensor", "storage", "node", "module" and so on; NULL counts all kinds. */
+ * kind: "tensor", "storage", "node", "module" and so on; NULL counts all kinds.
+ * Result: 0 for a kind that does not exist. */
 HT_API int64_t ht_live_objects(const char *kind);
 
 HT_END_DECLS

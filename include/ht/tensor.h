@@ -199,7 +199,7 @@ HT_API ht_status ht_fill_(ht_tensor *x, double value);
  * range of an integer dtype is HT_ERR_ARGUMENT. Logically collective. */
 HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
 
-/* Makes x share the body of y: shape, dtype, split, device and memory.
+/* Makes x share the body of y: shape, dtype, split, communicator, device and memory.
  *
  * A gradient of x that does not fit the new body is dropped. A graph that was recorded before can
  * give x no gradient any more.
