@@ -119,7 +119,7 @@ HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double to
  * v: receives (n, m), split by rows if a is split, in the dtype to which a and v0 promote.
  * t: receives (m, m), real and without a split, in the dtype of the parts of v.
  * Not differentiable.
- * Errors: HT_ERR_ARGUMENT for another m, or if a is a batch. HT_ERR_SHAPE if v0 does not fit.
+ * Errors: HT_ERR_ARGUMENT for another m. HT_ERR_SHAPE for a batch, or if v0 does not fit.
  * Source: heat.linalg.lanczos. */
 HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t);
 

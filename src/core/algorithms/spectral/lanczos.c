@@ -160,10 +160,13 @@ ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_t
         HT_IS_NULL_ON(a->body->comm, t, what, "t") ||
         (v0 != NULL && !ht__check_together_as(what, "a", a, "v0", v0)))
         return ht_error_get(NULL);
-    if (a->body->ndim != 2 || m < 1 || m > ht__rows(a))
+    if (a->body->ndim != 2)
+        return HT_FAIL(a->body->comm, HT_ERR_SHAPE, "%s: a is %s, expected one matrix", what,
+                       ht__shape_str(a->body->ndim, a->body->shape));
+    if (m < 1 || m > ht__rows(a))
         return HT_FAIL(a->body->comm, HT_ERR_ARGUMENT,
-                       "%s: m is %lld and a is %s, expected one matrix, and m from 1 to its order",
-                       what, (long long)m, ht__shape_str(a->body->ndim, a->body->shape));
+                       "%s: m is %lld and a is %s, expected m from 1 to the order of a", what,
+                       (long long)m, ht__shape_str(2, a->body->shape));
     if (v0 != NULL && (v0->body->ndim != 1 || v0->body->shape[0] != ht__rows(a)))
         return HT_FAIL(a->body->comm, HT_ERR_SHAPE,
                        "%s: a is %s, v0 is %s, expected a vector with an element for each row of "

@@ -182,6 +182,8 @@ static void what_is_wrong_is_said(void **state)
     HT_TEST_EXPECT_ERROR(ht_lstsq(eye, four), HT_ERR_SHAPE, "ht_lstsq: a is (3, 3), b is (4, 1)");
     HT_TEST_EXPECT_ERROR(ht_lanczos(eye, 4, NULL, &v, &t), HT_ERR_ARGUMENT,
                          "ht_lanczos: m is 4 and a is (3, 3)");
+    HT_TEST_EXPECT_ERROR(ht_lanczos(ht_zeros(HT_SHAPE(2, 3, 3), HT_FLOAT32, 0), 2, NULL, &v, &t),
+                         HT_ERR_SHAPE, "ht_lanczos: a is (2, 3, 3), expected one matrix");
     HT_TEST_EXPECT_ERROR(ht_lanczos(eye, 2, four, &v, &t), HT_ERR_SHAPE,
                          "ht_lanczos: a is (3, 3), v0 is (4,)");
     HT_TEST_EXPECT_ERROR(ht_matrix_exp(four), HT_ERR_SHAPE,
