@@ -147,7 +147,7 @@ HT_API ht_status ht_use_comm(ht_comm *comm);
  *
  * Collective over comm.
  * Result: owned.
- * Errors: HT_ERR_STATE unless the library is started; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
+ * Errors: as of ht_comm_world; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
 HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 
 /* Makes a communicator of the ranks that pass the same color.

@@ -137,7 +137,7 @@ HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
  *
  * The SVD of each rank's part is truncated; a tree over the ranks merges and truncates the results.
  * A last SVD is that of x projected on the columns that remain.
- * rank: 0 means any.
+ * rank: at least 0, where 0 means any.
  * u, s, vh: receive (m, k), (k) and (k, n), like those of ht_svd; NULL: not wanted. k is rank, or
  * less if x has fewer singular values that are not 0. u is split if x is split by rows, vh if x is
  * split by columns; the others have no split.
@@ -158,7 +158,7 @@ HT_API ht_status ht_hsvd_rtol(ht_tensor *x, double rtol, ht_tensor **u, ht_tenso
 
 /* ht_hsvd_rank of x (rank, u, s, vh, error) that also obeys rtol, as ht_hsvd_rtol does.
  *
- * rank: 0 means any.
+ * rank: at least 0, where 0 means any.
  * rtol: 0 to 1; 0 means no tolerance.
  * safety: singular values beyond rank that are kept until the last SVD; from 0 on, 5 in the short
  * forms.
@@ -173,7 +173,7 @@ HT_API ht_status ht_hsvd(ht_tensor *x, int64_t rank, double rtol, int64_t safety
  * u: (m, r), not split by columns.
  * s: (r).
  * vh: (r, n), not split by rows.
- * rank: 0 means all, up to min(m, r + d).
+ * rank: at least 0. 0, or more than min(m, r + d), means all.
  * new_u, new_s, new_vh: receive the result. new_u has orthonormal columns and the split of u;
  * new_vh has the split of vh.
  * Not differentiable.

@@ -71,7 +71,7 @@ HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
  * metric: not one of ht_metric_mean.
  * x: scores or elements; process-local, on any device, not complex. After an error that made it
  * NULL, the metric keeps that error.
- * target: classes (N), integers; process-local, on any device. NULL for ht_metric_moments.
+ * target: classes (N), integers; process-local, on any device. ht_metric_moments does not read it.
  * Not collective.
  * Errors: HT_ERR_SHAPE for other shapes than those of the constructor, or fewer classes than its k;
  * HT_ERR_DTYPE for a complex x, or a target that is not made of integers; HT_ERR_COMM for a split

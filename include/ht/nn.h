@@ -274,7 +274,7 @@ HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss(int64_t in_features, int6
 /* ht_nn_adaptive_log_softmax_with_loss of in_features, n_classes, count and cutoffs, with all
  * settings.
  *
- * div_value: leaves at least one feature to each cluster.
+ * div_value: at least 1e-6; it leaves at least one feature to each cluster.
  * head_bias: true gives the first softmax a bias. */
 HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, int64_t n_classes,
                                                            int count, const int64_t cutoffs[],
@@ -286,7 +286,7 @@ HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, 
  * x: (N, in_features).
  * Differentiable.
  * Result: scoped.
- * Errors: HT_ERR_SHAPE for another x. */
+ * Errors: HT_ERR_SHAPE for another x, HT_ERR_ARGUMENT for another module. */
 HT_API ht_tensor *ht_nn_adaptive_log_prob(ht_module *module, ht_tensor *x);
 
 /* Returns the most probable class of each row (N), by ht_nn_adaptive_log_prob of module and x.

@@ -39,8 +39,8 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  * middle of a group of accumulation_steps passes (ht_data_parallel_options), parameters of the
  * wrapper are left out; if none remains, the norm is 0.
  *
- * parameters: a list of tensors, or one tensor; their gradients are floating-point and not split. An
- * empty list has the norm 0.
+ * parameters: a list or map of tensors, or one tensor; their gradients are floating-point and not
+ * split. An empty list has the norm 0.
  * max_norm: at least 0.
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT; the gradients
@@ -73,7 +73,8 @@ HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *clo
 
 /* Returns (sum |x|^norm_type)^(1 / norm_type) over all elements of all tensors.
  *
- * tensors: a list of floating-point tensors that are not split, or one: gradients, for instance.
+ * tensors: a list or map of floating-point tensors that are not split, or one tensor: gradients,
+ * for instance.
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
  * Result: NaN after an error, 0 for an empty list.
@@ -94,18 +95,18 @@ HT_API ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm,
 
 /* Joins the elements of all parameters, in their order, into one vector.
  *
- * parameters: a list of tensors, at least one.
+ * parameters: a list or map of tensors, at least one. One tensor is not a list.
  * Collective if a parameter is split. Differentiable.
  * Result: (elements), of the dtype to which all promote; scoped.
- * Errors: HT_ERR_ARGUMENT for an empty list or an entry that is not a tensor.
+ * Errors: HT_ERR_ARGUMENT for another value, an empty list or an entry that is not a tensor.
  * Source: torch.nn.utils.parameters_to_vector. */
 HT_API ht_tensor *ht_parameters_to_vector(ht_value *parameters);
 
 /* Sets the parameters to the elements of a vector, as ht_parameters_to_vector lays them out.
  *
  * vector: (elements of all parameters); converted to their dtypes. Not retained.
- * parameters: a list of tensors, at least one. They may be leaves that require gradients; nothing
- *   is recorded.
+ * parameters: as for ht_parameters_to_vector. They may be leaves that require gradients; nothing is
+ *   recorded.
  * Collective if a parameter is split.
  * Errors: HT_ERR_SHAPE for a vector of another length; HT_ERR_ARGUMENT as for
  * ht_parameters_to_vector.

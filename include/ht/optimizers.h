@@ -8,9 +8,10 @@
  *
  * Arguments that many functions share:
  *
- * parameters: a list value, such as ht_module_parameters returns, or a map of tensors. Its entries
- * are different leaves of dtype float32 or float64, and not read-only views. They need not require
- * gradients: a parameter without a gradient is left alone. The optimizer retains each.
+ * parameters: a list value, such as ht_module_parameters returns, or a map of tensors; one tensor
+ * is neither. The entries are different leaves of dtype float32 or float64, and not read-only
+ * views. They need not require gradients: a parameter without a gradient is left alone. The
+ * optimizer retains each.
  * lr: a finite number of at least 0.
  * options: NULL takes the defaults. A coefficient of a running mean is in [0, 1); every other
  * number is finite and at least 0.

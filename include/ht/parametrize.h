@@ -84,7 +84,7 @@ HT_API ht_status ht_nn_spectral_norm(ht_module *module, const char *name);
 /* ht_nn_spectral_norm of the parameter `name` of module, with all settings.
  *
  * n_power_iterations: in each forward pass in training, at least 1. Default 1.
- * eps: norms below eps count as eps. Default 1e-12.
+ * eps: norms below eps count as eps; finite, at least 0. Default 1e-12.
  * dim: the axis of the rows of the matrix; all other axes are its columns. HT_NONE: 1 for a
  *   transposed convolution, else 0.
  * Errors: HT_ERR_ARGUMENT for a setting out of its range, or an axis that the parameter lacks. */

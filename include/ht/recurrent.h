@@ -170,7 +170,8 @@ HT_API ht_module *ht_nn_gru_ext(int64_t input_size, int64_t hidden_size,
  * inputs: h_0, c_0 and lengths are read; NULL: none.
  * h_n, c_n: receive the last states; NULL: not wanted. c_n is set to NULL unless module is an LSTM.
  * Collective if x is split, or module is a data-parallel wrapper in training.
- * Result: scoped. */
+ * Result: scoped.
+ * Errors: HT_ERR_ARGUMENT for another module; those of ht_forward. */
 HT_API ht_tensor *ht_nn_recurrent_forward(ht_module *module, ht_tensor *x,
                                           const ht_recurrent_inputs *inputs, ht_tensor **h_n,
                                           ht_tensor **c_n);

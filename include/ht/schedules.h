@@ -34,14 +34,17 @@ HT_API ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric
 HT_API int64_t ht_scheduler_epoch(const ht_scheduler *scheduler);
 
 /* Returns the state of `scheduler` as a map of numbers, scoped: "last_epoch" and the numbers of its
- * rule. The learning rates are part of the optimizer's state. */
+ * rule. A schedule of several ones adds a list of their states, "schedulers". The learning rates
+ * are part of the optimizer's state. */
 HT_API ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler);
 
 /* Loads a state of ht_scheduler_state_dict.
  *
  * scheduler: of the same kind; unchanged if the state does not fit.
  * state: not retained.
- * Errors: HT_ERR_FORMAT if a number is missing or invalid. */
+ * Errors: HT_ERR_FORMAT if a number is missing or invalid, or for another number of schedules
+ * inside.
+ */
 HT_API ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state);
 
 /* Makes a schedule with lr *= gamma after every step_size epochs.
@@ -197,7 +200,9 @@ HT_API ht_cyclic_lr_options ht_cyclic_lr_options_default(void);
  * optimizer: retained.
  * base_lr, max_lr: the ends of the rate, at least 0.
  * options: NULL takes the defaults. step_size_up is at least 1, step_size_down and gamma at least
- * 0, and a momentum in [0, 1). */
+ * 0, and a momentum in [0, 1).
+ * Errors: HT_ERR_ARGUMENT also for cycle_momentum with an optimizer that has neither momentum nor
+ * beta1. */
 HT_API ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double max_lr,
                                         const ht_cyclic_lr_options *options);
 
@@ -223,8 +228,8 @@ HT_API ht_one_cycle_lr_options ht_one_cycle_lr_options_default(void);
  * total_steps: at least 1.
  * options: NULL takes the defaults. pct_start is from 0 to 1, a momentum in [0, 1), and a factor
  * above 0.
- * Errors: HT_ERR_ARGUMENT for a value out of range. A step after total_steps is HT_ERR_STATE of
- * ht_scheduler_step, and changes nothing. */
+ * Errors: HT_ERR_ARGUMENT for a value out of range, or as of ht_optim_cyclic_lr. A step after
+ * total_steps is HT_ERR_STATE of ht_scheduler_step, and changes nothing. */
 HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr,
                                            int64_t total_steps,
                                            const ht_one_cycle_lr_options *options);
@@ -241,7 +246,8 @@ HT_API ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const sched
 
 /* Steps all schedules at each step, in order.
  *
- * schedulers: as in ht_optim_sequential_lr, `count` of them. */
+ * schedulers: as in ht_optim_sequential_lr, `count` of them.
+ * Errors: as of ht_optim_sequential_lr. */
 HT_API ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const schedulers[]);
 
 /* Moves lr to swa_lr in anneal_epochs epochs, and keeps it there: the rate for averaged weights.

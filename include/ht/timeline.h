@@ -43,7 +43,7 @@ typedef struct ht_timeline_summary {
  * Under HT_TIMELINE, ht_init has started already.
  *
  * Not collective.
- * Errors: HT_ERR_STATE before ht_init. */
+ * Errors: HT_ERR_STATE before ht_init, which ends the process (ht/error.h). */
 HT_API ht_status ht_timeline_start(void);
 
 /* Combines the measurements of all ranks since ht_timeline_start, each of the thread that started.

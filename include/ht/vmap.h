@@ -29,8 +29,8 @@ typedef ht_tensor *ht_vmap_fn(ht_tensor *const slices[], void *user);
  * Collective, agrees. Not differentiable (ht/autograd.h).
  * Result: split along axis 0, in the slabs of the first split tensor.
  * Errors: HT_ERR_SHAPE if lengths or results differ. HT_ERR_SHAPE if there are no indices at all,
- * because the result is then unknown. HT_ERR_ARGUMENT if no tensor is split, or if f returns NULL
- * without an error. An error of f on one rank is the error of all. */
+ * because the result is then unknown. HT_ERR_ARGUMENT if count is below 1, no tensor is split, or f
+ * returns NULL without an error. An error of f on one rank is the error of all. */
 HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void *user);
 
 /* ht_vmap of f, xs (count) and user along given axes. Tensors that are split along other axes are
@@ -41,8 +41,8 @@ HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void 
  * Collective, agrees. Not differentiable.
  * Result: split along out_axis. If no mapped tensor is split it has no split, and each rank
  * computes all of it.
- * Errors: HT_ERR_ARGUMENT if all in_axes are HT_NONE, or if out_axis is not an axis of the result.
- */
+ * Errors: those of ht_vmap, but no tensor need be split. HT_ERR_ARGUMENT if all in_axes are
+ * HT_NONE, one is an axis that its tensor lacks, or out_axis is not an axis of the result. */
 HT_API ht_tensor *ht_vmap_ext(ht_vmap_fn *f, int count, ht_tensor *const xs[], const int in_axes[],
                               int out_axis, void *user);
 
