@@ -2,8 +2,8 @@
  *
  * Activations: functions of each element, and the softmax family along an axis.
  *
- * Logically collective, unless a comment says collective. Differentiable. Results are like x, with
- * its dtype and split, and scoped; NULL after an error. NaN stays NaN.
+ * x may have any split. Logically collective, unless a comment says collective. Differentiable.
+ * Results are like x, with its dtype and split, and scoped; NULL after an error. NaN stays NaN.
  * Errors: HT_ERR_DTYPE unless x has a floating dtype, and HT_ERR_ARGUMENT for a parameter outside
  * of its range, or an axis that x lacks. A parameter without a range may be any number, also NaN.
  * Source: torch.nn.functional. */
@@ -38,7 +38,8 @@ HT_API ht_tensor *ht_relu6(ht_tensor *x);
  * x: channels are axis 1; without one, there is a single channel.
  * weight: () or (1), or (C) for x of (N, C, ...), of the dtype of x, and replicated.
  * Collective if x is split and weight needs a gradient.
- * Errors: HT_ERR_SHAPE if weight has neither one element nor C. */
+ * Errors: HT_ERR_SHAPE if weight has neither one element nor C. HT_ERR_DTYPE for a weight of
+ * another dtype, HT_ERR_ARGUMENT if it is split, HT_ERR_COMM if it is on other ranks than x. */
 HT_API ht_tensor *ht_prelu(ht_tensor *x, ht_tensor *weight);
 
 /* x where x > 0, else slope x, with a slope for each element, drawn uniformly from [lower, upper).

@@ -144,8 +144,9 @@ HT_API ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *co
  * row: a map of numbers or one-element tensors. The first entry ("epoch") is the position on the
  * axis.
  * Collective, agrees.
- * Errors: HT_ERR_ARGUMENT for another kind of entry, or a new column; HT_ERR_IO; HT_ERR_FORMAT for
- * other columns than those of a file to resume (append). */
+ * Errors: HT_ERR_ARGUMENT for an empty map, another kind of row or entry, or a new column.
+ * HT_ERR_IO if a file cannot be written. HT_ERR_FORMAT for other columns than those of a file to
+ * resume (append). */
 HT_API ht_status ht_run_log_add(ht_run_log *log, const ht_value *row);
 
 HT_END_DECLS

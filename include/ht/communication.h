@@ -373,8 +373,8 @@ HT_API ht_status ht_reduce_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *re
 
 /* Exchanges equal blocks: block r of send goes to rank r of comm, block r of recv comes from it.
  *
- * send, recv: local parts of one size on all ranks. Each is as many equal blocks as comm has ranks.
- */
+ * send, recv: local parts of one size on all ranks, a multiple of the size of comm. The blocks are
+ *   runs of elements in row-major order; shapes do not matter. */
 HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 
 /* Exchanges rows (indices along dimension 0) between all ranks of comm, in rank order.

@@ -36,11 +36,13 @@ HT_API ht_module *ht_nn_recomputed(ht_module *module);
  * Collective if axis is the split axis and elements change their rank, like ht_reshape.
  * Differentiable.
  * Result: scoped; a view where strides allow, like that of ht_reshape.
- * Errors: HT_ERR_SHAPE if the lengths do not fit, HT_ERR_ARGUMENT for an axis that x lacks.
+ * Errors: HT_ERR_SHAPE if the lengths do not fit, HT_ERR_ARGUMENT for an axis that x lacks, or for
+ * ndim below 1.
  * Source: torch.unflatten. */
 HT_API ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t shape[]);
 
-/* Returns ht_unflatten of axis to ndim, shape as a layer. */
+/* Returns ht_unflatten of axis to ndim, shape as a layer. shape is copied. The forward pass checks
+ * axis and the lengths; HT_ERR_ARGUMENT for ndim outside of 1 to HT_MAX_NDIM. */
 HT_API ht_module *ht_nn_unflatten(int axis, int ndim, const int64_t shape[]);
 
 /* Returns a list of count modules, which are taken over, also after an error, and named "0", "1",

@@ -126,7 +126,8 @@ HT_API ht_dataloader_options ht_dataloader_options_default(void);
  * Collective over the dataset's communicator, agrees.
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a value out of range, for ranks that would make different numbers of
- * batches, and for HT_REMAINDER_PAD with fewer rows than ranks; HT_ERR_IO. */
+ * batches, and for HT_REMAINDER_PAD with fewer rows than ranks. HT_ERR_IO if the file cannot be
+ * opened. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 
 /* Gets the next batch of the epoch; returns false at its end.
@@ -227,7 +228,9 @@ HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *norma
  * folder: with train-images-idx3-ubyte[.gz], ...
  * path: of the new file.
  * Not collective.
- * Errors: HT_ERR_IO; HT_ERR_FORMAT for damaged files; HT_ERR_ARGUMENT for NULL. */
+ * Errors: HT_ERR_IO if a file is missing or cannot be read, or path cannot be written;
+ * HT_ERR_FORMAT for damaged files; HT_ERR_ARGUMENT for NULL. After an error, a file that path names
+ * already is intact. */
 HT_API ht_status ht_idx_to_hdf5(const char *folder, const char *path);
 
 /* A function that is told the progress of a conversion.

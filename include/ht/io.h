@@ -147,9 +147,10 @@ HT_API ht_status ht_save_npy(ht_tensor *x, const char *path);
  * split: of the result.
  * Collective, agrees.
  * Result: (0, 0) for a file without records.
- * Errors: HT_ERR_FORMAT, with line and column in the message. Integers and bool do not allow an
- * empty field, a fraction (2.5) or a number out of range. HT_ERR_ARGUMENT for another header_lines
- * or separator, or if ranks differ in them. HT_ERR_DTYPE for a complex dtype.
+ * Errors: HT_ERR_FORMAT for a field that is not a number of dtype, or another number of fields; the
+ * message has line and column. Integers and bool do not allow an empty field, a fraction (2.5) or a
+ * number out of range. HT_ERR_ARGUMENT for another header_lines or separator, or if ranks differ in
+ * them. HT_ERR_DTYPE for a complex dtype.
  * Source: heat.load_csv. */
 HT_API ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                               int split);

@@ -369,8 +369,8 @@ HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_co
  * own bytes: it has no user block. Attributes that are not numbers are ignored.
  * module: unchanged on all ranks unless the file fits on every rank of comm.
  * Collective over comm, agrees.
- * Errors: HT_ERR_IO; HT_ERR_FORMAT for a link in the file, or naming all entries that are missing,
- * unexpected or of another shape. */
+ * Errors: HT_ERR_IO if the file is missing or cannot be read. HT_ERR_FORMAT for a damaged file or a
+ * link in it, or naming all entries that are missing, unexpected or of another shape. */
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 
 /* Writes the parameters and buffers of module to the safetensors file `path`, each called by path.

@@ -48,7 +48,7 @@ HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
  * Collective under a data-parallel wrapper, with the same bits on all ranks; else not collective.
  * Result: the norm before scaling; NaN after an error.
  * Errors: HT_ERR_ARGUMENT for a value out of range, a split gradient, a NULL list or an entry that
- * is not a tensor; HT_ERR_DTYPE.
+ * is not a tensor; HT_ERR_DTYPE for a gradient that is not floating-point.
  * Source: torch.nn.utils.clip_grad_norm_. */
 HT_API double ht_clip_grad_norm_(ht_value *parameters, double max_norm, double norm_type,
                                  bool error_if_nonfinite);
@@ -79,7 +79,7 @@ HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *clo
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
  * Result: NaN after an error, 0 for an empty list.
  * Errors: HT_ERR_ARGUMENT for a split tensor, a NULL list or an entry that is not a tensor;
- * HT_ERR_DTYPE.
+ * HT_ERR_DTYPE for a tensor that is not floating-point.
  * Source: torch.nn.utils.get_total_norm. */
 HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite);
 
@@ -118,7 +118,7 @@ HT_API ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters
  * parameters: as for ht_clip_grad_norm_, with the same exceptions under a data-parallel wrapper.
  * limit: at least 0.
  * Collective as ht_clip_grad_norm_ is.
- * Errors: HT_ERR_ARGUMENT for a limit below 0 or a split gradient; HT_ERR_DTYPE.
+ * Errors: HT_ERR_ARGUMENT for another limit; those of ht_clip_grad_norm_ for the gradients.
  * Source: torch.nn.utils.clip_grad_value_. */
 HT_API ht_status ht_clip_grad_value_(ht_value *parameters, double limit);
 

@@ -82,7 +82,8 @@ HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
  * b: (m, k) or (m).
  * Not differentiable.
  * Result: (n, k) or (n), with the split of b.
- * Errors: HT_ERR_SHAPE for batches, HT_ERR_ARGUMENT if an element of a is NaN or infinite.
+ * Errors: HT_ERR_SHAPE for batches, or if b has another number of rows. HT_ERR_ARGUMENT if an
+ * element of a is NaN or infinite.
  * Source: torch.linalg.lstsq. */
 HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
 
@@ -105,7 +106,7 @@ HT_API ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0);
 
 /* ht_cg of a, b and x0 with another tolerance and at most most_steps steps.
  *
- * Errors: HT_ERR_ARGUMENT if tolerance or most_steps is below 0. */
+ * Errors: HT_ERR_ARGUMENT if tolerance or most_steps is below 0, or tolerance is NaN. */
 HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance,
                             int64_t most_steps);
 
