@@ -253,7 +253,8 @@ HT_API ht_status ht_data_parallel_join_end(ht_module *wrapper);
  *
  * ht_module_eval, saving, and reading a parameter do this by themselves.
  *
- * Logically collective. */
+ * Logically collective.
+ * Errors: those of the pending passes, updates and communication hooks. */
 HT_API ht_status ht_data_parallel_drain(ht_module *wrapper);
 
 /* Asks all ranks to stop together, because this rank has to: a signal, or a limit of time.
@@ -277,7 +278,8 @@ HT_API ht_status ht_data_parallel_request_stop(ht_module *wrapper);
  * same step, and stays true.
  *
  * Logically collective under HT_AVERAGE_WEIGHTED, which exchanges nothing for it; collective under
- * the other averages, which exchange a small message. */
+ * the other averages, which exchange a small message.
+ * Result: false also after an error. */
 HT_API bool ht_data_parallel_stop_requested(ht_module *wrapper);
 
 /* Returns the wrapped module of `wrapper`, borrowed. Not collective. */

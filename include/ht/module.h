@@ -329,7 +329,8 @@ HT_API ht_status ht_module_summary_ext(ht_module *module, ht_value *inputs, FILE
  *
  * The tensors are those of module, not copies: copy a tensor that must keep its values. Parameters
  * come before buffers. A shared tensor comes once, under its first path; PyTorch has it under each.
- * Result: scoped.
+ * Result: scoped; NULL after an error.
+ * Errors: those of hooks (ht/module_hooks.h), and of get_extra_state of a type.
  * Source: torch.nn.Module.state_dict. */
 HT_API ht_value *ht_module_state_dict(ht_module *module);
 

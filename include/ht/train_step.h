@@ -53,8 +53,8 @@ HT_API ht_step_options ht_step_options_default(void);
 /* Runs one training step: ht_optim_wrapper_begin, preprocess, forward, ht_parse_losses,
  * ht_optim_wrapper_update_params.
  *
- * The caller sets the mode of the module (ht_module_train), and does not call
- * ht_optim_wrapper_begin itself.
+ * The caller sets the mode of the module (ht_module_train), and need not call
+ * ht_optim_wrapper_begin.
  *
  * model: the module or its data-parallel wrapper.
  * data: of the batch. NULL: a rank without rows, which takes part in the exchange; its log is
