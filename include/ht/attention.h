@@ -22,7 +22,7 @@ typedef struct ht_attention_options {
     double dropout_p;     /* 0, from 0 to 1. A weight becomes 0 with this probability, else it is
                              divided by 1 - dropout_p */
     bool is_causal;       /* false; true: row i takes the keys 0 to i. Not with attn_mask */
-    double scale;         /* NAN, which means 1 / sqrt(E) */
+    double scale;         /* NAN, which means 1 / sqrt(E); else finite */
     bool enable_gqa;      /* false; true: groups of heads (axis -3) of query share a head of key,
                              and of value */
     uint64_t seed, draw;  /* 0. They choose the dropout, as in ht_dropout */

@@ -173,7 +173,8 @@ HT_API ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch);
 /* ht_daso_set_last_batch of `daso` with the number of batches of `loader` less one.
  *
  * loader: read now and not retained; has at least one batch.
- * Collective, agrees. */
+ * Collective, agrees.
+ * Errors: HT_ERR_ARGUMENT for a loader without batches; those of ht_daso_set_last_batch. */
 HT_API ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader);
 
 /* Trains `daso` with mixed precision: `wrapper` updates the local optimizer.

@@ -19,6 +19,7 @@
  *   streams, lists of at least one item, and addresses of results. The comment of a call says where
  *   NULL has a meaning of its own. `user`, the argument of a function of the program, may be NULL.
  * - A struct of options whose size its default function did not set is HT_ERR_ARGUMENT.
+ * - A value that its enumeration lacks is HT_ERR_ARGUMENT, unless a comment says otherwise.
  * - A tensor or value that a call hands over by an address is set on success only, unless its
  *   comment says otherwise. A list of results may be set in part.
  * - Operands on different communicators are HT_ERR_COMM, and on different devices HT_ERR_DEVICE,

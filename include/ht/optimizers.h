@@ -13,8 +13,9 @@
  * views. They need not require gradients: a parameter without a gradient is left alone. The
  * optimizer retains each.
  * lr: a finite number of at least 0.
- * options: NULL takes the defaults. A coefficient of a running mean is in [0, 1); every other
- * number is finite and at least 0.
+ * options: NULL takes the defaults. A coefficient of a running mean (beta1, beta2, rho, alpha of
+ * RMSprop) is in [0, 1). Every other number is finite and at least 0, unless a comment says
+ * otherwise.
  *
  * Not collective. Constructors return owned objects, or NULL after an error. Errors of
  * constructors: HT_ERR_ARGUMENT for a value out of range, with the value and the range in the
@@ -125,7 +126,8 @@ typedef struct ht_muon_options {
 
 typedef struct ht_lbfgs_options {
     size_t size;             /* of this struct; set by the default function */
-    int max_iter, max_eval;  /* 20 iterations and 0 evaluations of a step; 0: 5 / 4 of max_iter */
+    int max_iter, max_eval;  /* 20 iterations and 0 evaluations of a step; 0 evaluations: 5 / 4 of
+                                max_iter. All numbers here are at least 0 */
     double tolerance_grad;   /* 1e-7: the largest element of a gradient that is small enough */
     double tolerance_change; /* 1e-9: the same of the loss's or the parameters' change */
     int history_size;        /* 100 */

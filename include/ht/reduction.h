@@ -28,7 +28,7 @@ typedef struct ht_reduce_options {
     bool keepdims;   /* false; true: reduced axes stay with length 1, and the result broadcasts */
     /* HT_DTYPE_COUNT: as in the short form. Otherwise x is first converted to dtype, and the result
      * has dtype, or the real one of its parts. sum, prod: not bool. mean, var, std: floating or
-     * complex. */
+     * complex. Another dtype is HT_ERR_DTYPE. */
     ht_dtype dtype;
     int64_t ddof; /* 0. var, std: the divisor is max(number of elements - ddof, 0) */
     /* NULL: none. sum, prod: it is added or multiplied before the result is rounded. max, min: the
