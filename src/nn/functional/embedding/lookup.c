@@ -107,14 +107,15 @@ static void scale_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_input
 
 ht_tensor *ht__scale_gradient(const char *what, ht_tensor *x, ht_tensor *scale)
 {
-    ht_tensor *y = x != NULL && scale != NULL ? ht_detach(x) : NULL;
+    ht_tensor *y;
     ht_node *node;
 
-    if (y == NULL)
+    if (x == NULL || scale == NULL)
         return NULL;
     node = ht_node_new(what, scale_backward, HT_LIST(ht_tensor *, x));
     if (node == NULL)
         return x;
+    y = ht__tensor_new(ht_retain(x->body)); /* no view: it may be written */
     ht_node_save(node, scale);
     return ht_node_set_output(node, y);
 }

@@ -54,6 +54,23 @@ static void gradients_are_divided_by_frequency(void **state)
     }
 }
 
+static void rows_divided_by_frequency_can_be_written(void **state)
+{
+    ht_embedding_options options = ht_embedding_options_default();
+
+    (void)state;
+    options.scale_grad_by_freq = true;
+    for (int split = 0; split < 2; split++) {
+        ht_tensor *weight = weight_of((double[]){1, 2, 3, 4, 5, 6});
+        ht_tensor *y = ht_embedding_ext(indices(split ? 0 : HT_NONE), weight, &options);
+
+        assert_int_equal(ht_mul_scalar_(y, -3), HT_SUCCESS);
+        ht_test_expect(y, (double[]){-15, -18, -3, -6, -3, -6, -3, -6, -9, -12, -9, -12}, 0);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(weight), (double[]){-3, -3, -3, -3, -3, -3}, 1e-15);
+    }
+}
+
 static void rows_above_the_largest_norm_are_scaled(void **state)
 {
     ht_embedding_options options = ht_embedding_options_default();
@@ -249,6 +266,7 @@ static void orders_that_are_none(void **state)
 
 HT_TEST_SUITE(test_embedding, cmocka_unit_test(padding_has_no_gradient),
               cmocka_unit_test(gradients_are_divided_by_frequency),
+              cmocka_unit_test(rows_divided_by_frequency_can_be_written),
               cmocka_unit_test(rows_above_the_largest_norm_are_scaled),
               cmocka_unit_test(the_last_offset_may_be_an_end),
               cmocka_unit_test(bad_calls_are_errors),
