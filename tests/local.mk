@@ -4,8 +4,11 @@
 #                         start or end jobs itself; programs that it launches go to test_programs.
 
 core_tests = \
+	tests/backends/cpu/test_cpu_attention.c \
 	tests/backends/cpu/test_cpu_binary.c \
+	tests/backends/cpu/test_cpu_cell.c \
 	tests/backends/cpu/test_cpu_conv.c \
+	tests/backends/cpu/test_cpu_ctc.c \
 	tests/backends/cpu/test_cpu_elementwise.c \
 	tests/backends/cpu/test_cpu_fft.c \
 	tests/backends/cpu/test_cpu_float_math.c \
