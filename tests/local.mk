@@ -469,6 +469,25 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/number_functions.h \
 	tests/fuzz/number_memory.c \
 	tests/fuzz/number_ops.c \
+	tests/fuzz/ops/nn/ops_activations.c \
+	tests/fuzz/ops/nn/ops_attention.c \
+	tests/fuzz/ops/nn/ops_classes.c \
+	tests/fuzz/ops/nn/ops_convolutions.c \
+	tests/fuzz/ops/nn/ops_criteria.c \
+	tests/fuzz/ops/nn/ops_embedding.c \
+	tests/fuzz/ops/nn/ops_layers.c \
+	tests/fuzz/ops/nn/ops_layers.h \
+	tests/fuzz/ops/nn/ops_losses.c \
+	tests/fuzz/ops/nn/ops_norms.c \
+	tests/fuzz/ops/nn/ops_pools.c \
+	tests/fuzz/ops/nn/ops_ranges.c \
+	tests/fuzz/ops/nn/ops_recurrent.c \
+	tests/fuzz/ops/nn/ops_resize.c \
+	tests/fuzz/ops/nn/soft.c \
+	tests/fuzz/ops/nn/soft.h \
+	tests/fuzz/ops/nn/weights.c \
+	tests/fuzz/ops/nn/windows.c \
+	tests/fuzz/ops/nn/windows.h \
 	tests/fuzz/ops/ops_checks.c \
 	tests/fuzz/ops/ops_decompositions.c \
 	tests/fuzz/ops/ops_elementwise.c \
@@ -480,25 +499,22 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops/ops_gradients.c \
 	tests/fuzz/ops/ops_gradients.h \
 	tests/fuzz/ops/ops_keys.c \
-	tests/fuzz/ops/ops_layers.c \
-	tests/fuzz/ops/ops_layers.h \
 	tests/fuzz/ops/ops_layout.c \
 	tests/fuzz/ops/ops_leaves.c \
-	tests/fuzz/ops/ops_losses.c \
 	tests/fuzz/ops/ops_misuse.c \
-	tests/fuzz/ops/ops_moments.c \
 	tests/fuzz/ops/ops_order.c \
 	tests/fuzz/ops/ops_products.c \
 	tests/fuzz/ops/ops_rearrange.c \
-	tests/fuzz/ops/ops_reduce.c \
-	tests/fuzz/ops/ops_reduce_ext.c \
 	tests/fuzz/ops/ops_rows.c \
 	tests/fuzz/ops/ops_slabs.c \
 	tests/fuzz/ops/ops_spatial.c \
 	tests/fuzz/ops/ops_views.c \
 	tests/fuzz/ops/ops_writes.c \
-	tests/fuzz/ops/reductions.c \
-	tests/fuzz/ops/reductions.h \
+	tests/fuzz/ops/reduce/ops_moments.c \
+	tests/fuzz/ops/reduce/ops_reduce.c \
+	tests/fuzz/ops/reduce/ops_reduce_ext.c \
+	tests/fuzz/ops/reduce/reductions.c \
+	tests/fuzz/ops/reduce/reductions.h \
 	tests/fuzz/program.c \
 	tests/fuzz/run.c \
 	tests/fuzz/shrink.c \

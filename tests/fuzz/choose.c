@@ -213,7 +213,9 @@ ht_dtype random_dtype(struct run *run)
 int random_shape(struct run *run, int64_t shape[])
 {
     static const int64_t lengths[] = {1, 2, 3, 4, 5, 7};
-    int ndim = (int)random_below(&run->random, 5);
+    int ndim = run->program->layers && random_chance(&run->random, 75)
+                   ? 2 + (int)random_below(&run->random, 4)
+                   : (int)random_below(&run->random, 5);
     int64_t most = run->program->differentiates ? 20 : 120;
 
     /* often the shape of what is there, or a part of it, so that operands meet */

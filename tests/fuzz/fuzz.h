@@ -42,6 +42,7 @@ struct program {
     int count;
     bool differentiates; /* has leaves */
     bool starves;        /* memory runs out here and there */
+    bool layers;         /* of layers above all */
     struct statement at[MAX_STATEMENTS];
 };
 
@@ -61,7 +62,7 @@ struct leaf {
 
 struct run {
     struct program *program;
-    bool generate, trace, starves;
+    bool generate, trace, starves, layers;
     struct random random;
     struct variable vars[MAX_STATEMENTS];
     struct leaf leaves[MAX_LEAVES];
@@ -131,7 +132,8 @@ enum {
     RULE_LONG = 512,   /* takes `number` of the statement, not v[0] */
     RULE_REAL = 1024,  /* complex numbers are left to other tests */
     RULE_WHOLE = 2048, /* integers alone, and bool */
-    RULE_CUT = 4096    /* the result is in no graph */
+    RULE_CUT = 4096,   /* the result is in no graph */
+    RULE_LAYER = 8192  /* of the family of layers above all */
 };
 
 /* The table, ended by a NULL format. */
@@ -139,7 +141,9 @@ extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_
     ops_spatial[], ops_reduce[], ops_reduce_ext[], ops_moments[], ops_slabs[], ops_views[],
     ops_keys[], ops_rows[], ops_exchange[], ops_rearrange[], ops_order[], ops_fft[],
     ops_decompositions[], ops_layout[], ops_writes[], ops_layers[], ops_losses[], ops_gradients[],
-    ops_leaves[], ops_checks[], ops_misuse[];
+    ops_leaves[], ops_checks[], ops_misuse[], ops_recurrent[], ops_attention[], ops_pools[],
+    ops_ranges[], ops_convolutions[], ops_resize[], ops_embedding[], ops_criteria[], ops_classes[],
+    ops_norms[], ops_activations[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */
@@ -218,6 +222,7 @@ bool same_failure(const char *a, const char *b);
 
 /* Families: each runs one case and returns whether all is well, the same on every rank. */
 bool family_core(uint64_t seed, bool trace);
+bool family_layers(uint64_t seed, bool trace);
 bool family_starved(uint64_t seed, bool trace);
 bool family_train(uint64_t seed, bool trace);
 bool family_loader(uint64_t seed, bool trace);

@@ -7,18 +7,26 @@
 
 #include "fuzz/fuzz.h"
 
+/* clang-format off */
 static const struct op *const tables[] = {
-    ops_factories, ops_elementwise,    ops_functions, ops_products,  ops_spatial,
-    ops_reduce,    ops_reduce_ext,     ops_moments,   ops_slabs,     ops_views,
-    ops_keys,      ops_rows,           ops_exchange,  ops_rearrange, ops_order,
-    ops_fft,       ops_decompositions, ops_layout,    ops_writes,    ops_layers,
-    ops_losses,    ops_gradients,      ops_leaves,    ops_checks,    ops_misuse,
+    ops_factories,      ops_elementwise,    ops_functions,      ops_products,
+    ops_spatial,        ops_reduce,         ops_reduce_ext,     ops_moments,
+    ops_slabs,          ops_views,          ops_keys,           ops_rows,
+    ops_exchange,       ops_rearrange,      ops_order,          ops_fft,
+    ops_decompositions, ops_layout,         ops_writes,         ops_layers,
+    ops_losses,         ops_gradients,      ops_leaves,         ops_checks,
+    ops_misuse,         ops_recurrent,      ops_attention,      ops_pools,
+    ops_ranges,         ops_convolutions,   ops_resize,         ops_embedding,
+    ops_criteria,       ops_classes,        ops_norms,          ops_activations,
     NULL};
+/* clang-format on */
 
 static int weight_of(const struct run *run, const struct op *op)
 {
     bool gradients = op->rules & RULE_GRADIENTS;
 
+    if (op->rules & RULE_LAYER)
+        return run->program->layers ? 16 * op->weight : (op->weight + 3) / 4;
     if (run->program->differentiates)
         return op->rules & RULE_SMOOTH ? op->weight : (op->weight + 5) / 6;
     return gradients ? 0 : op->weight;
@@ -67,7 +75,8 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
         }
         switch (*++c) {
         case 't':
-            fprintf(stderr, "t%d", s->arg[arg++]);
+            fprintf(stderr, s->arg[arg] < 0 ? "1" : "t%d", s->arg[arg]);
+            arg++;
             break;
         case 'n':
             if (s->n[n] == HT_NONE)
@@ -194,14 +203,17 @@ void program_shrink(struct program *program, char failure[], size_t size)
 static struct run current;
 static struct program program;
 
-static bool run_family(const char *family, uint64_t seed, bool trace, bool starves)
+enum { OF_ALL, OF_LAYERS, STARVED };
+
+static bool run_family(const char *family, uint64_t seed, bool trace, int kind)
 {
     char failure[sizeof current.failure];
 
     current.random.state = hash_of(seed, 12345);
     current.generate = true;
     current.trace = trace;
-    current.starves = starves;
+    current.starves = kind == STARVED;
+    current.layers = kind == OF_LAYERS;
     if (program_run(&program, &current))
         return true;
     snprintf(failure, sizeof failure, "%s", current.failure);
@@ -218,12 +230,17 @@ static bool run_family(const char *family, uint64_t seed, bool trace, bool starv
 
 bool family_core(uint64_t seed, bool trace)
 {
-    return run_family("core", seed, trace, false);
+    return run_family("core", seed, trace, OF_ALL);
+}
+
+bool family_layers(uint64_t seed, bool trace)
+{
+    return run_family("layers", seed, trace, OF_LAYERS);
 }
 
 /* Programs in which allocations for tensors fail: an error, and all else is as it was. On one rank:
  * others could not know. */
 bool family_starved(uint64_t seed, bool trace)
 {
-    return run_family("starved", seed, trace, ht_comm_size(HT_COMM_WORLD) == 1);
+    return run_family("starved", seed, trace, ht_comm_size(HT_COMM_WORLD) == 1 ? STARVED : OF_ALL);
 }

@@ -196,6 +196,8 @@ static void run_statement(struct run *run, int number)
     if (kind_of(x->a.dtype) >= KIND_FLOAT && eps_of(x->a.dtype) > run->eps)
         run->eps = eps_of(x->a.dtype);
     lay_as(run, &x->a, outcome.t);
+    if (s->op->rules & RULE_LAYER && outcome.t != NULL) /* a new tensor, or the only view of one */
+        x->a.view = outcome.t->view;
     x->t = outcome.t;
     x->alive = true;
     if (outcome.t != NULL)
@@ -219,18 +221,27 @@ static void begin(struct run *run, struct program *program)
 {
     struct random random = run->random;
     bool generate = run->generate, trace = run->trace, starves = run->starves;
+    bool layers = run->layers;
 
     memset(run, 0, sizeof *run);
     run->random = random;
     run->generate = generate;
     run->trace = trace;
     run->starves = starves;
+    run->layers = layers;
     run->program = program;
     run->recording = true;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->size);
     arena_reset();
     ht_set_grad_enabled(true);
+}
+
+/* A layer refuses most splits; only some statements try that. */
+static bool would_be_refused(struct run *run, const struct statement *s)
+{
+    return s->op->rules & RULE_LAYER && ht_tensor_split(tensor_of(run, s, 0)) > 0 &&
+           random_chance(&run->random, 70);
 }
 
 static void next_statement(struct run *run)
@@ -247,7 +258,7 @@ static void next_statement(struct run *run)
         s->seed = random_next(&run->random);
         for (int i = 0; i < MAX_ARGUMENTS; i++)
             s->arg[i] = -1;
-        if (op->generate(run, op, s)) {
+        if (op->generate(run, op, s) && !would_be_refused(run, s)) {
             if (program->starves && random_chance(&run->random, 30))
                 s->starve = 1 + random_below(&run->random, 6);
             program->count++;
@@ -291,6 +302,7 @@ bool program_run(struct program *program, struct run *run)
     if (run->generate) {
         program->count = 0;
         program->starves = run->starves;
+        program->layers = run->layers;
         program->differentiates = random_chance(&run->random, 40);
         length = 4 + (int)random_below(&run->random, MAX_STATEMENTS / 2);
     }

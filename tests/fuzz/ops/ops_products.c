@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products of tensors. */
-#include "fuzz/ops/reductions.h"
+#include "fuzz/ops/reduce/reductions.h"
 
 enum { MOST = 4000 }; /* elements of a result */
 

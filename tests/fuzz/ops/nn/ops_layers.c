@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz/ops/ops_layers.h"
+#include "fuzz/ops/nn/ops_layers.h"
 
 /* Layers share their input along axis 0 or not at all; another split may be refused. */
 bool may_refuse(const struct run *run, const struct statement *s)

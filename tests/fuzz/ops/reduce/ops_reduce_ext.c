@@ -5,7 +5,7 @@
  * is the initial value; dtype. */
 #include <string.h>
 
-#include "fuzz/ops/reductions.h"
+#include "fuzz/ops/reduce/reductions.h"
 
 enum { TAKES_DTYPE = 1, TAKES_DDOF = 2, TAKES_INITIAL = 4, TAKES_WHERE = 8 };
 

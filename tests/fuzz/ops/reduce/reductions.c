@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuzz/ops/reductions.h"
+#include "fuzz/ops/reduce/reductions.h"
 
 #include <stdlib.h>
 #include <string.h>

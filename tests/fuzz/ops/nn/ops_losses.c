@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz/ops/ops_layers.h"
+#include "fuzz/ops/nn/ops_layers.h"
 
 static const struct array *input;
 
@@ -23,24 +23,24 @@ static bool generate_rows(struct run *run, const struct op *op, struct statement
     return s->arg[0] >= 0;
 }
 
-/* x - log sum exp x over the row of x that has the element, in double. */
-static struct number log_softmax_at(const struct array *x, int64_t row, int64_t column)
+/* In double. */
+struct number log_softmax_at(const struct array *x, int64_t row, int64_t column)
 {
+    const int64_t columns = x->shape[x->ndim - 1];
     struct number most = {.re = -INFINITY}, sum = {0}, r;
 
-    for (int64_t k = 0; k < x->shape[1]; k++) {
-        struct number a = array_at(x, row * x->shape[1] + k);
+    for (int64_t k = 0; k < columns; k++) {
+        struct number a = array_at(x, row * columns + k);
 
         if (is_unknown(a) || !isfinite(a.re))
             return number_unknown();
         most.re = fmax(most.re, a.re);
     }
-    for (int64_t k = 0; k < x->shape[1]; k++)
+    for (int64_t k = 0; k < columns; k++)
         sum = number_add(
             HT_FLOAT64, sum,
-            number_exp(HT_FLOAT64,
-                       number_sub(HT_FLOAT64, array_at(x, row * x->shape[1] + k), most)));
-    r = number_sub(HT_FLOAT64, array_at(x, row * x->shape[1] + column), most);
+            number_exp(HT_FLOAT64, number_sub(HT_FLOAT64, array_at(x, row * columns + k), most)));
+    r = number_sub(HT_FLOAT64, array_at(x, row * columns + column), most);
     r = is_unknown(sum) ? sum : number_sub(HT_FLOAT64, r, number_log(HT_FLOAT64, sum));
     if (!is_unknown(r))
         r.err += 16 * eps_of(x->dtype) * (1 + fabs(most.re) + fabs(r.re));

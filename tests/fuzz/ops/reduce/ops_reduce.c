@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reductions, cumulative sums, histograms. */
-#include "fuzz/ops/reductions.h"
+#include "fuzz/ops/reduce/reductions.h"
 
 static bool generate_axis(struct run *run, const struct op *op, struct statement *s)
 {
