@@ -521,6 +521,10 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/train/daso.c \
 	tests/fuzz/train/faults.c \
 	tests/fuzz/train/loader.c \
+	tests/fuzz/train/optimizer_rules.c \
+	tests/fuzz/train/optimizer_rules.h \
+	tests/fuzz/train/optimizers.c \
+	tests/fuzz/train/schedules.c \
 	tests/fuzz/train/train.c \
 	tests/fuzz/train/train.h \
 	tests/fuzz/train/train_around.c \

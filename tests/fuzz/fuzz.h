@@ -226,6 +226,8 @@ bool family_layers(uint64_t seed, bool trace);
 bool family_starved(uint64_t seed, bool trace);
 bool family_train(uint64_t seed, bool trace);
 bool family_loader(uint64_t seed, bool trace);
+bool family_optimizers(uint64_t seed, bool trace);
+bool family_schedules(uint64_t seed, bool trace);
 bool family_comm(uint64_t seed, bool trace);
 bool family_exchange(uint64_t seed, bool trace);
 bool family_damage(uint64_t seed, bool trace);

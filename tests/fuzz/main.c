@@ -14,13 +14,14 @@ static const struct family {
     const char *name;
     bool (*run)(uint64_t seed, bool trace);
     int share; /* of the cases */
-} families[] = {{"core", family_core, 20},        {"layers", family_layers, 6},
-                {"starved", family_starved, 2},   {"comm", family_comm, 2},
-                {"exchange", family_exchange, 1}, {"train", family_train, 1},
-                {"loader", family_loader, 1},     {"damage", family_damage, 1},
-                {"files", family_files, 1},       {"faults", family_faults, 1},
-                {"agrees", family_agrees, 1},     {"states", family_states, 1},
-                {"daso", family_daso, 1},         {NULL, NULL, 0}};
+} families[] = {{"core", family_core, 20},          {"layers", family_layers, 6},
+                {"starved", family_starved, 2},     {"comm", family_comm, 2},
+                {"exchange", family_exchange, 1},   {"train", family_train, 1},
+                {"loader", family_loader, 1},       {"optimizers", family_optimizers, 2},
+                {"schedules", family_schedules, 1}, {"damage", family_damage, 1},
+                {"files", family_files, 1},         {"faults", family_faults, 1},
+                {"agrees", family_agrees, 1},       {"states", family_states, 1},
+                {"daso", family_daso, 1},           {NULL, NULL, 0}};
 
 static const struct family *family_of(uint64_t seed, const char *only)
 {
