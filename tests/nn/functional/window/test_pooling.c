@@ -90,6 +90,27 @@ static void places_of_channels_last(void **state)
 }
 
 /* Positive maxima, put back and pooled again, of lengths that windows divide or not. */
+/* A window that ends behind the volume, with all samples on the last rank. */
+static void places_in_slabs_of_the_caller(void **state)
+{
+    ht_pool_options options = ht_pool_options_default();
+    ht_tensor *x = ht_array((double[]){1, 2, 4, 3}, HT_SHAPE(2, 1, 2, 1, 1), HT_FLOAT64, 0);
+    ht_tensor *indices, *y;
+    int64_t counts[8] = {0};
+
+    (void)state;
+    counts[ht_test_size - 1] = 2;
+    x = ht_redistribute(x, counts);
+    options.kernel[0] = options.stride[0] = options.dilation[0] = 2;
+    options.padding[0] = 1;
+    options.ceil_mode = true;
+    y = ht_max_pool_ext(x, &options, &indices);
+    assert_int_equal(ht_tensor_lshape(y)[0], ht_tensor_lshape(x)[0]);
+    assert_int_equal(ht_tensor_lshape(indices)[0], ht_tensor_lshape(x)[0]);
+    ht_test_expect(y, (double[]){2, 2, 3, 3}, 0);
+    ht_test_expect(indices, (double[]){1, 1, 1, 1}, 0);
+}
+
 static void unpooling_undoes_pooling(void **state)
 {
     static const int64_t shape[] = {3, 2, 5, 4, 7};
@@ -233,6 +254,7 @@ static void bad_windows_are_errors(void **state)
 
 HT_TEST_SUITE(test_pooling, cmocka_unit_test(places_are_those_of_pytorch),
               cmocka_unit_test(places_may_be_unwanted), cmocka_unit_test(places_of_channels_last),
+              cmocka_unit_test(places_in_slabs_of_the_caller),
               cmocka_unit_test(unpooling_undoes_pooling), cmocka_unit_test(indices_come_to_x),
               cmocka_unit_test(empty_batches), cmocka_unit_test(windows_at_random),
               cmocka_unit_test(samples_out_of_range), cmocka_unit_test(bad_unpooling_is_an_error),
