@@ -85,6 +85,7 @@ static void reductions(void)
             ht_matmul(x, ht_transpose(make(other), 0, 1));
             ht_matmul(ht_transpose(x, 0, 1), make(other));
         }
+        ht_matmul(ht_eye(4, 3, HT_BOOL, HT_NONE), ht_eye(3, 5, HT_BOOL, HT_NONE));
     }
 }
 

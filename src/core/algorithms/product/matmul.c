@@ -228,6 +228,8 @@ ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
         return multiply(a, b);
     /* Whether there is a pair of ones: a sum of such does not go back to 0, however it is rounded.
      */
-    a = multiply(ht_astype(a, HT_FLOAT32), ht_astype(b, HT_FLOAT32));
+    a = ht_astype(a, HT_FLOAT32);
+    b = ht_astype(b, HT_FLOAT32);
+    a = a != NULL && b != NULL ? multiply(a, b) : NULL;
     return a != NULL ? ht_ne(a, ht_scalar(0)) : NULL;
 }
