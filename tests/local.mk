@@ -474,11 +474,13 @@ tests_fuzz_fuzz_SOURCES = \
 	tests/fuzz/ops/nn/ops_classes.c \
 	tests/fuzz/ops/nn/ops_convolutions.c \
 	tests/fuzz/ops/nn/ops_criteria.c \
+	tests/fuzz/ops/nn/ops_dropout.c \
 	tests/fuzz/ops/nn/ops_embedding.c \
 	tests/fuzz/ops/nn/ops_layers.c \
 	tests/fuzz/ops/nn/ops_layers.h \
 	tests/fuzz/ops/nn/ops_losses.c \
 	tests/fuzz/ops/nn/ops_norms.c \
+	tests/fuzz/ops/nn/ops_pairs.c \
 	tests/fuzz/ops/nn/ops_pools.c \
 	tests/fuzz/ops/nn/ops_ranges.c \
 	tests/fuzz/ops/nn/ops_recurrent.c \

@@ -143,7 +143,7 @@ extern const struct op ops_factories[], ops_elementwise[], ops_functions[], ops_
     ops_decompositions[], ops_layout[], ops_writes[], ops_layers[], ops_losses[], ops_gradients[],
     ops_leaves[], ops_checks[], ops_misuse[], ops_recurrent[], ops_attention[], ops_pools[],
     ops_ranges[], ops_convolutions[], ops_resize[], ops_embedding[], ops_criteria[], ops_classes[],
-    ops_norms[], ops_activations[];
+    ops_norms[], ops_activations[], ops_pairs[], ops_dropout[];
 const struct op *op_random(struct run *run);
 
 /* Variables for a new statement; -1: none. */

@@ -18,7 +18,7 @@ static const struct op *const tables[] = {
     ops_misuse,         ops_recurrent,      ops_attention,      ops_pools,
     ops_ranges,         ops_convolutions,   ops_resize,         ops_embedding,
     ops_criteria,       ops_classes,        ops_norms,          ops_activations,
-    NULL};
+    ops_pairs,          ops_dropout,        NULL};
 /* clang-format on */
 
 static int weight_of(const struct run *run, const struct op *op)

@@ -290,7 +290,97 @@ static int reference_recurrent(struct run *run, const struct statement *s, struc
     return WANT_SUCCESS;
 }
 
+/* --- Cells: one step of rows (N, in), or of one row (in) --- */
+
+static bool is_step(struct run *run, const struct variable *x)
+{
+    const int ndim = x->a.ndim;
+
+    return (ndim == 1 || ndim == 2) && is_tame(run, x, 8) && array_size(&x->a) <= 60 &&
+           x->a.shape[ndim - 1] <= MOST;
+}
+
+static bool generate_cell(struct run *run, const struct op *op, struct statement *s)
+{
+    (void)op;
+    s->arg[0] = pick(run, is_step);
+    if (s->arg[0] < 0)
+        return false;
+    pick_scale(run, s);
+    s->n[0] = random_below(&run->random, 4);
+    s->n[1] = s->n[0] == LSTM && random_chance(&run->random, 50) ? LAST_C : LAST_H;
+    s->n[2] = random_below(&run->random, 64) & (BIAS | STATES);
+    s->n[3] = 1 + random_below(&run->random, 3);
+    return true;
+}
+
+static bool fits_cell(struct run *run, const struct statement *s)
+{
+    return is_step(run, &run->vars[s->arg[0]]) && has_good_scale(run, s);
+}
+
+static struct net cell_of(struct run *run, const struct statement *s)
+{
+    const struct array *x = array_of(run, s, 0);
+    struct net net = net_of(run, s);
+
+    net.batched = x->ndim == 2;
+    net.steps = 1;
+    net.rows = net.batched ? x->shape[0] : 1;
+    return net;
+}
+
+static struct outcome call_cell(struct run *run, const struct statement *s)
+{
+    ht_tensor *x = tensor_of(run, s, 0), *w[4] = {NULL}, *h = NULL, *c = NULL, *y, *last = NULL;
+    int64_t shapes[4][2], state[2];
+    struct net net;
+
+    if (!fits_cell(run, s))
+        return done(HT_SUCCESS);
+    net = cell_of(run, s);
+    for (int i = 0; i < (s->n[2] & BIAS ? 4 : 2); i++) {
+        shapes[i][0] = net.gates * net.hidden;
+        shapes[i][1] = i == W_IH ? net.in : net.hidden;
+        w[i] = weights(run, s, i, i < B_IH ? 2 : 1, shapes[i]);
+    }
+    state[0] = net.batched ? net.rows : net.hidden;
+    state[1] = net.hidden;
+    if (s->n[2] & STATES) {
+        h = weights(run, s, H_0, net.batched ? 2 : 1, state);
+        c = weights(run, s, C_0, net.batched ? 2 : 1, state);
+    }
+    if (net.kind == LSTM)
+        y = ht_lstm_cell(x, h, c, w[W_IH], w[W_HH], w[B_IH], w[B_HH], &last);
+    else if (net.kind == GRU)
+        y = ht_gru_cell(x, h, w[W_IH], w[W_HH], w[B_IH], w[B_HH]);
+    else
+        y = ht_rnn_cell(x, h, w[W_IH], w[W_HH], w[B_IH], w[B_HH],
+                        net.kind == RELU ? HT_RNN_RELU : HT_RNN_TANH);
+    return made(y != NULL && s->n[1] == LAST_C ? last : y);
+}
+
+static int reference_cell(struct run *run, const struct statement *s, struct array *out)
+{
+    struct net net;
+    int64_t shape[2];
+
+    if (!fits_cell(run, s))
+        return WANT_ANYTHING;
+    net = cell_of(run, s);
+    if (refused_split(run, s, net.batched ? 0 : HT_NONE))
+        return (int)run->status;
+    shape[0] = net.batched ? net.rows : net.hidden;
+    shape[1] = net.hidden;
+    *out = array_new(net.dtype, net.batched ? 2 : 1, shape);
+    for (int64_t row = 0; row < net.rows; row++)
+        row_reference(&net, row, out);
+    return WANT_SUCCESS;
+}
+
 const struct op ops_recurrent[] = {
+    {"cell(%t, %t, kind %n, part %n, flags %n, hidden %n, seed %x)", 6, generate_cell, call_cell,
+     reference_cell, .rules = RULE_SMOOTH | RULE_SAVES | RULE_LAYER},
     {"recurrent(%t, %t, kind %n, part %n, flags %n, hidden %n, proj %n, seed %x)", 10,
      generate_recurrent, call_recurrent, reference_recurrent,
      .rules = RULE_SMOOTH | RULE_SAVES | RULE_LAYER},
