@@ -281,6 +281,7 @@ test_scripts = \
 	tests/api.sh \
 	tests/backends/cuda/errors.sh \
 	tests/backends/cuda/no_driver.sh \
+	tests/backends/flaws.sh \
 	tests/core/allocations.sh \
 	tests/core/compare.sh \
 	tests/core/damage.sh \

@@ -50,6 +50,21 @@ void emulated_launch(void *stream, std::function<void()> work);
 enum emulated_order { EMULATED_FORWARD, EMULATED_BACKWARD, EMULATED_MIXED };
 emulated_order emulated_get_order(void);
 
+/* Whether the kernels are to have this fault. */
+bool emulated_has_flaw(const char *which);
+
+/* The wrong stride, where the kernel is given operands that have strides. */
+template <class type>
+auto emulated_spoil(type &given, int) -> decltype(given.operand[1].stride[0], void())
+{
+    if (emulated_has_flaw("stride"))
+        given.operand[1].stride[0] = 0;
+}
+
+template <class type> void emulated_spoil(type &, long)
+{
+}
+
 /* The number of the i-th of `count` threads or blocks. 7919 is a prime and larger than any block. */
 inline unsigned emulated_number(emulated_order order, unsigned count, unsigned i)
 {
@@ -61,6 +76,7 @@ inline unsigned emulated_number(emulated_order order, unsigned count, unsigned i
 template <class kernel, class... arguments>
 void emulated_grid(kernel *run, unsigned blocks, unsigned threads, void *stream, arguments... given)
 {
+    (emulated_spoil(given, 0), ...);
     emulated_launch(stream, [=] {
         const emulated_order order = emulated_get_order();
 

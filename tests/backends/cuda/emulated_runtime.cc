@@ -8,7 +8,10 @@
  * - EMULATED_MEMORY=N: bytes that a device has, 1 GiB by default
  * - EMULATED_FAULT=N: the N-th kernel of a device accesses an address that is none
  * - EMULATED_BLAS=no: there is no cuBLAS
- * - EMULATED_DEVICES=N, EMULATED_DRIVER=N: how many devices, and what the driver knows */
+ * - EMULATED_DEVICES=N, EMULATED_DRIVER=N: how many devices, and what the driver knows
+ * - EMULATED_FLAW=stride|order: a fault that a test must find (tests/backends/flaws.sh). An elementwise
+ *   kernel steps along axis 0 of its first input by 0; or a kernel begins before the one that was
+ *   launched right before it */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,9 +37,14 @@ enum {
     MAX_DEVICES = 8
 };
 
+struct work_piece {
+    std::function<void()> run;
+    bool is_kernel;
+};
+
 struct stream {
     int device;
-    std::deque<std::function<void()>> work;
+    std::deque<work_piece> work;
     long given = 0, done = 0;
 };
 
@@ -72,6 +80,11 @@ static bool is(const char *name, const char *value)
     return text != NULL && strcmp(text, value) == 0;
 }
 
+bool emulated_has_flaw(const char *which)
+{
+    return is("EMULATED_FLAW", which);
+}
+
 static bool holds(const std::map<const char *, size_t> &blocks, const void *at)
 {
     auto next = blocks.upper_bound(static_cast<const char *>(at));
@@ -99,18 +112,21 @@ static int error_now(void)
 static void run_until(stream *s, long target)
 {
     while (s->done < target && !s->work.empty()) {
-        const std::function<void()> work = std::move(s->work.front());
+        const work_piece piece = std::move(s->work.front());
 
         s->work.pop_front();
         if (devices[s->device].error == 0)
-            work();
+            piece.run();
         s->done++;
     }
 }
 
-static void give(stream *s, std::function<void()> work)
+static void give(stream *s, std::function<void()> work, bool is_kernel = false)
 {
-    s->work.push_back(std::move(work));
+    const bool first = is_kernel && !s->work.empty() && s->work.back().is_kernel &&
+                       emulated_has_flaw("order");
+
+    s->work.insert(s->work.end() - (first ? 1 : 0), {std::move(work), is_kernel});
     s->given++;
     if (is("EMULATED_RUN", "now"))
         run_until(s, s->given);
@@ -129,7 +145,7 @@ void emulated_launch(void *handle, std::function<void()> work)
     if (++device->kernels == number("EMULATED_FAULT", 0))
         give(s, [=] { device->error = ILLEGAL; });
     else
-        give(s, std::move(work));
+        give(s, std::move(work), true);
 }
 
 emulated_order emulated_get_order(void)

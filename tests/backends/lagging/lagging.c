@@ -9,6 +9,7 @@ enum { DEVICES = 4 };
 
 const ht_backend_services *lag_core;
 static bool late_copies;
+static bool waits_for_nothing; /* LAG_FLAW */
 static ht_kernel refused = -1;
 static bool refuses_all;
 
@@ -244,6 +245,8 @@ static int event_done(void *made)
 
     if (getenv("LAG_STUCK") != NULL)
         return 0;
+    if (waits_for_nothing)
+        return 1;
     pthread_mutex_lock(&mutex);
     done = lag_queue_done(e->queue) >= e->number;
     if (!done && drain(e, lag_queue_done(e->queue) + 1) != 0)
@@ -257,6 +260,8 @@ static int event_wait(void *made)
     event *e = made;
     int failed;
 
+    if (waits_for_nothing)
+        return 0;
     pthread_mutex_lock(&mutex);
     failed = drain(e, e->number);
     pthread_mutex_unlock(&mutex);
@@ -356,6 +361,7 @@ static void add_all(ht_backend *backend)
 int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backend *backend)
 {
     const char *copies = getenv("LAG_COPIES"), *refuse = getenv("LAG_REFUSE");
+    const char *flaw = getenv("LAG_FLAW");
     pthread_mutexattr_t recursive;
 
     if (abi != HT_BACKEND_ABI)
@@ -364,6 +370,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&mutex, &recursive);
     late_copies = copies != NULL && strcmp(copies, "late") == 0;
+    waits_for_nothing = flaw != NULL && strcmp(flaw, "wait") == 0;
     lag_core = services;
     refused = refuse != NULL ? services->kernel(refuse) : -1;
     refuses_all = refuse != NULL && strcmp(refuse, "all") == 0;
