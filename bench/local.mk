@@ -4,12 +4,27 @@ bench_programs = \
 	bench/core \
 	bench/daso \
 	bench/exchange \
+	bench/gpu \
 	bench/kernels \
 	bench/nn \
 	bench/nn_kernels \
 	bench/overlap
 
 EXTRA_PROGRAMS += $(bench_programs)
+
+# What `make gpu-bundle` packs.
+gpu_bundle_programs = \
+	bench/cnn_step \
+	bench/gpu \
+	tests/backends/lagging/libht_lag.la \
+	tests/core/libht_dummy.la \
+	tests/core/libht_near.la \
+	tests/core/run-core \
+	tests/nn/parallel/run-parallel \
+	tests/nn/run-nn \
+	tests/optim/run-optim \
+	tests/utils/data/run-data \
+	tests/utils/training/run-training
 
 bench_cnn_step_SOURCES = bench/cnn_step.c
 bench_cnn_step_LDADD = libht.la
@@ -22,6 +37,10 @@ bench_daso_LDADD = libht_objects.la
 
 bench_exchange_SOURCES = bench/exchange.c
 bench_exchange_LDADD = libht_objects.la
+
+bench_gpu_SOURCES = bench/cublas.c bench/gpu.c bench/gpu.h
+bench_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+bench_gpu_LDADD = libht_objects.la
 
 bench_kernels_SOURCES = bench/kernels.c
 bench_kernels_LDADD = libht_objects.la

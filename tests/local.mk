@@ -279,6 +279,7 @@ longest_scripts = \
 test_scripts = \
 	tests/agrees.sh \
 	tests/api.sh \
+	tests/backends/cuda/bundle.sh \
 	tests/backends/cuda/errors.sh \
 	tests/backends/cuda/no_driver.sh \
 	tests/backends/flaws.sh \

@@ -15,3 +15,6 @@ tools_ht_info_LDFLAGS = $(tools_ldflags)
 bin_PROGRAMS += tools/ht-run
 tools_ht_run_SOURCES = tools/ht-run.c tools/output.h tools/written.c tools/written.h
 tools_ht_run_LDADD =
+
+# The module for CUDA with its tests and benchmarks, for a host with a GPU and nothing else: `make gpu-bundle`.
+EXTRA_DIST += tools/gpu/bundle.sh tools/gpu/gpu-step tools/gpu/mpirun tools/gpu/run-gpu tools/gpu/start
