@@ -97,7 +97,7 @@ cuda_headers = \
 	src/backends/cuda/targets.h
 
 EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/blas.c \
-	src/backends/cuda/nvcc.sh src/backends/cuda/runtime.c
+	src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh src/backends/cuda/runtime.c
 
 # No fused operations: results have the CPU's bits wherever its source is shared.
 NVCCFLAGS = -O3 -std=c++17 --fmad=false -ccbin $(NVCC_HOST) $(CUDA_ARCH) -Xfatbin -compress-all $(NVCC_WERROR) \
@@ -121,6 +121,8 @@ src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-und
 # The C++ compiler itself: mpicc would add MPI.
 src_backends_cuda_libht_cuda_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(NVCC_HOST) \
 	$(src_backends_cuda_libht_cuda_la_LDFLAGS) $(LDFLAGS) -o $@
+bench_reports = cuda-report # of `make bench`
 MOSTLYCLEANFILES += $(cuda_kernel_sources:.cu=.d)
+CLEANFILES += cuda-registers.txt
 -include $(cuda_kernel_sources:.cu=.d)
 endif
