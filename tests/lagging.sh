@@ -10,8 +10,12 @@ export HT_TEST_DEVICE
 . "${srcdir:-.}/tests/on_device.sh"
 wanted=${HT_TEST_RANKS:-}
 
-for runner in tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel tests/optim/run-optim \
-    tests/utils/data/run-data tests/utils/training/run-training; do
+runners='tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel tests/optim/run-optim
+    tests/utils/data/run-data tests/utils/training/run-training'
+# A sanitizer finds nothing in one operation that the device's memory does not: what is left is memory that outlives a call.
+[ -z "${SANITIZE:-}" ] || runners='tests/nn/parallel/run-parallel tests/utils/data/run-data'
+
+for runner in $runners; do
     for ranks in 1 2; do
         case " ${wanted:-$ranks} " in
         *" $ranks "*) HT_TEST_RANKS=$ranks ;;
