@@ -32,7 +32,7 @@ add_tool() {
 
 # In the folder. STEP WANTED: that line, of all that run-gpu prints.
 runs() {
-    env -i PATH=/bin HOME=/tmp HT_TEST_RANKS="$1" "$(command -v chroot)" "$root" /bin/sh /gpu-bundle/run-gpu --cpu --only "$2" --logs /tmp/logs \
+    env -i PATH=/bin HOME=/tmp HT_TEST_RANKS="$1" "$(command -v chroot)" "$root" /bin/sh /gpu-bundle/run-gpu --cpu --minutes 60 --only "$2" --logs /tmp/logs \
         >"$work/out" 2>&1 && grep -q "^passed   $2 " "$work/out" && return
     sed 's/^/# /' "$work/out" "$root/tmp/logs/$2.log"
     false
