@@ -79,7 +79,7 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
 static void waiting_for_a_device_reports_its_faults(void **state)
 {
     (void)state;
-    ht_device *dummy = ht_device_get("dummy");
+    ht_device *dummy = ht_device_get("dummy:0");
 
     assert_int_equal(ht_device_synchronize(ht_device_get("cpu:4")), HT_SUCCESS);
     assert_int_equal(ht_device_synchronize(dummy), HT_SUCCESS);
@@ -117,7 +117,7 @@ static void positions_are_global_on_any_device(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
-    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy");
+    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy:0");
 
     for (uint64_t seed = 0; seed < 8; seed++) {
         ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, (int)seed % 2, seed);
@@ -139,7 +139,7 @@ static void kernels_that_a_device_has_not_run_on_the_host(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
-    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy");
+    ht_device *cpu = ht_device_get("cpu"), *dummy = ht_device_get("dummy:0");
     ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT32, 0, 5), *y = ht_to_device(x, dummy);
     int64_t before = ht_device_fallbacks(dummy);
 
@@ -160,7 +160,7 @@ static void what_must_not_run_on_the_host_is_an_error(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
-    ht_device *dummy = ht_device_get("dummy");
+    ht_device *dummy = ht_device_get("dummy:0");
     ht_tensor *y = ht_to_device(ht_ones(2, shape, HT_FLOAT32, 0), dummy);
 
     ht__fallback_is_error = true; /* HT_FALLBACK=error */
@@ -187,7 +187,7 @@ static void misuse_is_reported(void **state)
     (void)state;
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht_ones(2, shape, HT_FLOAT32, HT_NONE);
-    ht_tensor *y = ht_to_device(x, ht_device_get("dummy"));
+    ht_tensor *y = ht_to_device(x, ht_device_get("dummy:0"));
 
     HT_TEST_EXPECT_ERROR(ht_device_get("tpu:0"), HT_ERR_UNSUPPORTED,
                          "no backend 'tpu': libht_tpu.so is neither in HT_BACKEND_PATH nor in");
