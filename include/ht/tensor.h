@@ -9,7 +9,11 @@
  * A scalar is a tensor without axes. Every axis is outside of it (HT_ERR_ARGUMENT), unless a
  * comment says that it counts as (1). PyTorch mostly takes 0 and -1 as its axis.
  *
- * Attributes are not collective. The attribute of NULL is 0, NULL or false, unless its comment
+ * In a Result, the split of x ("split as x") means its axis and its slabs. Balanced means the slabs
+ * of ht_comm_chunk instead (ht_balance). A result is on the device of its operands unless a comment
+ * says otherwise.
+ *
+ * Attributes are not collective. That of NULL is 0, NULL or false, and no error, unless its comment
  * names another value. Arrays that an attribute returns are borrowed from the tensor.
  *
  * Tensors that functions return are scoped, except x itself (ht/object.h). A NULL operand is
@@ -115,7 +119,7 @@ HT_API void *ht_tensor_mutable_data(ht_tensor *x);
  *
  * value: receives the element as a double, which rounds integers beyond 2^53; unchanged after an
  *   error.
- * Collective if x is split.
+ * Collective if x is split, else not collective: one rank alone may read a replicated x.
  * Errors: HT_ERR_SHAPE unless x has one element; HT_ERR_DTYPE if x is complex; HT_ERR_ARGUMENT if x
  * or value is NULL. */
 HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
@@ -124,8 +128,8 @@ HT_API ht_status ht_tensor_item(ht_tensor *x, double *value);
  * gives an INTEGER, 0 or 1. */
 HT_API ht_status ht_tensor_item_ext(ht_tensor *x, ht_number *value);
 
-/* Returns the one element of x as ht_tensor_item does; NaN after an error. Collective if x is
- * split. */
+/* Returns the one element of x as ht_tensor_item does, with its errors; NaN after an error.
+ * Collective if x is split. */
 HT_API double ht_item(ht_tensor *x);
 
 /* Returns the one element of x as ht_tensor_item_ext does; NaN after an error. Collective if x is
@@ -179,7 +183,8 @@ HT_API ht_tensor *ht_to_device(ht_tensor *x, ht_device *device);
  * A write through a view is recorded, too. It reaches the history of the tensor that x is a view
  * of, and of other views of that tensor.
  *
- * y: broadcast to the shape of x and resplit to the slabs of x; may overlap x.
+ * y: broadcast to the shape of x and resplit to the slabs of x; may overlap x, or be a number
+ *   (ht_scalar).
  * Logically collective; collective if y has to be resplit. Differentiable in y.
  * Errors: HT_ERR_SHAPE if y does not broadcast to x. HT_ERR_STATE if x is read-only. While
  * gradients are recorded, HT_ERR_STATE if x is a leaf that requires gradients or a view of one
@@ -213,7 +218,8 @@ HT_API ht_status ht_tensor_set_(ht_tensor *x, ht_tensor *y);
 
 /* Returns this rank's part of x as a process-local tensor on HT_COMM_SELF.
  *
- * The result shares the memory of x. Like a result of ht_detach, it has no history.
+ * The result shares the memory of x, and has its dtype. Like a result of ht_detach, it has no
+ * history.
  *
  * Not collective. */
 HT_API ht_tensor *ht_tensor_local(ht_tensor *x);
