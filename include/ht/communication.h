@@ -7,10 +7,12 @@
  * - Logically collective: all ranks, with the same arguments. The call does not communicate.
  * - Not collective: any rank may make the call alone.
  * - Agrees: the ranks of a collective call exchange a status, so that it fails on all or on none.
+ * A call that is collective in one case only ("if x is split") is logically collective in the
+ * other cases.
  *
  * Buffers are tensors: contiguous or not, of any dtype and device, with counts above 2^31. Each
  * call works on the local part of its tensors. They may live on another communicator than comm,
- * and on different devices.
+ * and on different devices. No call is recorded for gradients.
  *
  * Waiting: a rank that waits tests, then backs off. It gives up after HT_TIMEOUT seconds (default
  * 600, 0 = never) with a message that names the operation.
@@ -76,8 +78,8 @@ HT_BEGIN_DECLS
 
 /* Starts the library, and MPI unless the program has started it.
  *
- * MPI is asked for MPI_THREAD_MULTIPLE. A second call is counted and does nothing; it needs an
- * ht_finalize of its own.
+ * MPI is asked for MPI_THREAD_MULTIPLE. A call while the library is started, by this function or by
+ * ht_init_comm, is counted and does nothing; it needs an ht_finalize of its own.
  *
  * argc, argv: those of main; may be NULL.
  * Collective over the world.
@@ -87,7 +89,8 @@ HT_API ht_status ht_init(int *argc, char ***argv);
 
 /* ht_init with world as HT_COMM_WORLD, for programs that run libht on a part of the ranks.
  *
- * MPI must be initialised, at any thread level.
+ * MPI must be initialised, at any thread level. A second call is counted as by ht_init, and its
+ * world ignored.
  *
  * world: duplicated; stays the caller's.
  * Collective over world.
@@ -97,6 +100,7 @@ HT_API ht_status ht_init_comm(MPI_Comm world);
 
 /* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it.
  *
+ * Only the call that matches the first ht_init does so; one before it, or too many, returns 0.
  * The program must release its handles before this call and use none after it. A warning names the
  * kinds of leaked objects; it is an error with HT_LEAK_CHECK=1 and in debug builds.
  * The program's own MPI_Finalize ends the library too, without counting leaked objects. After that,
@@ -145,8 +149,9 @@ HT_API ht_status ht_use_comm(ht_comm *comm);
 
 /* Makes a communicator over a duplicate of comm.
  *
+ * comm: stays the caller's.
  * Collective over comm.
- * Result: owned.
+ * Result: owned, with HT_ERRORS_ABORT as its error handler.
  * Errors: as of ht_comm_world; HT_ERR_ARGUMENT for MPI_COMM_NULL. */
 HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 
@@ -154,7 +159,7 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
  *
  * comm: its ranks are divided; its error handler is that of the new communicator.
  * color: negative on a rank that joins none.
- * key: the new communicator orders its ranks by key.
+ * key: the new communicator orders its ranks by key, and equal keys by their rank in comm.
  * Collective over comm.
  * Result: owned; NULL without an error if color is negative.
  * Errors: HT_ERR_ARGUMENT if comm is NULL.
@@ -219,7 +224,7 @@ HT_API void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t
  * output_shape: ndim numbers, the shape of the tensor that this rank would receive if all ranks
  * sent it a slab as long as its own.
  * Not collective.
- * Errors: HT_ERR_ARGUMENT for ndim, shape or axis; HT_ERR_SHAPE if the axis has a negative length.
+ * Errors: HT_ERR_ARGUMENT for comm, ndim, shape or axis; HT_ERR_SHAPE for a negative length.
  * Source: heat MPICommunication.counts_displs_shape. */
 HT_API ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t shape[],
                                              int axis, int64_t counts[], int64_t displs[],
@@ -243,7 +248,9 @@ typedef enum ht_reduce_op {
 
 /* Finishes a request: waits for its end, releases it, and sets *request to NULL.
  *
- * request: *request may be NULL; this gives the thread's last error.
+ * It ends after the other ranks have made their calls.
+ *
+ * request: *request may be NULL; this gives the thread's last error, HT_SUCCESS without one.
  * Result: the status of the operation.
  * Errors: HT_ERR_ARGUMENT if request is NULL. */
 HT_API ht_status ht_wait(ht_request **request);
@@ -252,15 +259,15 @@ HT_API ht_status ht_wait(ht_request **request);
  *
  * request: stays the caller's, to be finished by ht_wait. NULL counts as done and gives the
  * thread's last error.
- * done: *done is set to the answer.
+ * done: *done is set to the answer, true also if the operation has failed.
  * Result: the status of the operation if it is done, else HT_SUCCESS.
  * Errors: HT_ERR_ARGUMENT if done is NULL. */
 HT_API ht_status ht_test(ht_request *request, bool *done);
 
 /* Finishes several requests by ht_wait, in the order of the list.
  *
- * count: the number of requests.
- * requests: each is set to NULL. The list is not NULL unless count is 0.
+ * count: the number of requests; below 1, nothing is done.
+ * requests: each is set to NULL, also after an error. The list is not NULL unless count is 0.
  * Result: the first error, or HT_SUCCESS. */
 HT_API ht_status ht_wait_all(int count, ht_request *requests[]);
 
@@ -380,9 +387,9 @@ HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 /* Exchanges rows (indices along dimension 0) between all ranks of comm, in rank order.
  *
  * send: its local part has the rows of all send_counts together.
- * send_counts: send_counts[r] rows go to rank r.
+ * send_counts: send_counts[r] rows go to rank r; at least 0.
  * recv: its local part has the rows of all recv_counts together.
- * recv_counts: recv_counts[r] rows come from rank r. */
+ * recv_counts: recv_counts[r] rows come from rank r. Rank r sends as many, else HT_ERR_SHAPE. */
 HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
                               ht_tensor *recv, const int64_t recv_counts[]);
 
@@ -391,7 +398,7 @@ HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send
  * The tensors and views may have any shape, strides and device. Both sides must have the same
  * number of elements and the same dtype.
  *
- * send: send[r] goes to rank r; NULL sends nothing.
+ * send: send[r] goes to rank r; NULL sends nothing, like a tensor without elements.
  * recv: recv[r] comes from rank r; NULL receives nothing. */
 HT_API ht_status ht_alltoallw(ht_comm *comm, ht_tensor *send[], ht_tensor *recv[]);
 
