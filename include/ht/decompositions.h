@@ -11,11 +11,15 @@
  * it. All other results stay split along the first axis.
  * Dtypes: float32, float64, complex64 and complex128. Operands promote to one dtype first; if that
  * is an integer or bool, it becomes float32.
+ * Slabs: a batch keeps them. Split results of one matrix have the slabs of the operand or balanced
+ * ones, as the algorithm makes them (ht_tensor_is_balanced).
+ * Signs (complex: phases) of singular vectors and eigenvectors are arbitrary, as in PyTorch.
  * Collective when an operand is split. Results are scoped, and set on success only.
  * Not differentiable means: a result without a history (ht/autograd.h). PyTorch differentiates some
  * of these functions.
  * Errors: HT_ERR_SHAPE for operands that are not matrices, or not square where they must be.
- * HT_ERR_DTYPE for 16-bit numbers.
+ * HT_ERR_DTYPE for 16-bit numbers. An element that is an error is one on all ranks; ht_qr and ht_lu
+ * accept NaN and infinities.
  * HT_ERR_ARGUMENT if NULL takes the place of a result, unless a comment allows it. */
 #ifndef HT_DECOMPOSITIONS_H
 #define HT_DECOMPOSITIONS_H
@@ -52,7 +56,7 @@ HT_API ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u
  * a: Hermitian and positive definite; only its lower triangle is read.
  * Differentiable.
  * Result: the split of a.
- * Errors: HT_ERR_ARGUMENT if a is not positive definite.
+ * Errors: HT_ERR_ARGUMENT if a is not positive definite, or an element that is read is NaN.
  * Source: torch.linalg.cholesky. */
 HT_API ht_tensor *ht_cholesky(ht_tensor *a);
 
@@ -68,7 +72,7 @@ HT_API ht_tensor *ht_cholesky(ht_tensor *a);
  * Source: heat.linalg.eigh. */
 HT_API ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v);
 
-/* x = u diag(s) vh, the singular value decomposition of x (m, n).
+/* x = u diag(s) vh, the reduced singular value decomposition of x (m, n).
  *
  * Slabs of at least n rows (or m columns) go through a tree of QRs. Others go through QR and
  * one-sided block Jacobi.
@@ -98,10 +102,11 @@ HT_API ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h);
  *
  * Samples are drawn as by ht_randn (ht/random.h).
  * rank: 1 to k. The sample has rank + 10 columns, at most k.
- * u, s, vh: receive (m, rank), (rank) and (rank, n), like those of ht_svd. u is split if x is split
- * by rows, vh if x is split by columns; the others have no split.
+ * u, s, vh: receive (m, rank), (rank) and (rank, n), like those of ht_svd; none is NULL. u is split
+ * if x is split by rows, vh if x is split by columns; the others have no split.
  * Not differentiable.
- * Errors: HT_ERR_ARGUMENT for another rank, or if an element is NaN or infinite.
+ * Errors: HT_ERR_SHAPE for a batch. HT_ERR_ARGUMENT for another rank, or if an element is NaN or
+ * infinite.
  * Source: heat.linalg.rsvd. */
 HT_API ht_status ht_rsvd(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tensor **s, ht_tensor **vh);
 
@@ -122,7 +127,8 @@ HT_API ht_status ht_rsvd_ext(ht_tensor *x, int64_t rank, int64_t oversamples, in
  * w: receives (count), real and descending.
  * v: receives (n, count), split by rows if a is split; NULL: not wanted.
  * Not differentiable.
- * Errors: HT_ERR_ARGUMENT for another count, or if an element is NaN or infinite.
+ * Errors: HT_ERR_SHAPE for a batch. HT_ERR_ARGUMENT for another count, or if an element is NaN or
+ * infinite.
  * Source: heat.linalg.reigh. */
 HT_API ht_status ht_reigh(ht_tensor *a, int64_t count, ht_tensor **w, ht_tensor **v);
 
@@ -139,11 +145,12 @@ HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
  * A last SVD is that of x projected on the columns that remain.
  * rank: at least 0, where 0 means any.
  * u, s, vh: receive (m, k), (k) and (k, n), like those of ht_svd; NULL: not wanted. k is rank, or
- * less if x has fewer singular values that are not 0. u is split if x is split by rows, vh if x is
- * split by columns; the others have no split.
+ * less if x has fewer singular values that are not 0, but at least 1. u is split if x is split by
+ * rows, vh if x is split by columns; the others have no split.
  * error: receives |x - u diag(s) vh| / |x| in the Frobenius norm; NULL: not wanted.
  * Not differentiable.
- * Errors: HT_ERR_ARGUMENT for a rank below 0, or if an element is NaN or infinite.
+ * Errors: HT_ERR_SHAPE for a batch. HT_ERR_ARGUMENT for a rank below 0, or if an element is NaN or
+ * infinite.
  * Source: heat.linalg.hsvd. */
 HT_API ht_status ht_hsvd_rank(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tensor **s,
                               ht_tensor **vh, double *error);
@@ -152,7 +159,7 @@ HT_API ht_status ht_hsvd_rank(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tens
  *
  * rtol: 0 to 1; 0 means no tolerance.
  * u, s, vh, error: as for ht_hsvd_rank.
- * Errors: HT_ERR_ARGUMENT for another rtol, or if an element is NaN or infinite. */
+ * Errors: as of ht_hsvd_rank, with rtol in the place of rank. */
 HT_API ht_status ht_hsvd_rtol(ht_tensor *x, double rtol, ht_tensor **u, ht_tensor **s,
                               ht_tensor **vh, double *error);
 
@@ -162,7 +169,7 @@ HT_API ht_status ht_hsvd_rtol(ht_tensor *x, double rtol, ht_tensor **u, ht_tenso
  * rtol: 0 to 1; 0 means no tolerance.
  * safety: singular values beyond rank that are kept until the last SVD; from 0 on, 5 in the short
  * forms.
- * Errors: HT_ERR_ARGUMENT for another rank, rtol or safety, or if an element is NaN or infinite. */
+ * Errors: as of ht_hsvd_rank, also for another rtol or safety. */
 HT_API ht_status ht_hsvd(ht_tensor *x, int64_t rank, double rtol, int64_t safety, ht_tensor **u,
                          ht_tensor **s, ht_tensor **vh, double *error);
 
@@ -174,8 +181,8 @@ HT_API ht_status ht_hsvd(ht_tensor *x, int64_t rank, double rtol, int64_t safety
  * s: (r).
  * vh: (r, n), not split by rows.
  * rank: at least 0. 0, or more than min(m, r + d), means all.
- * new_u, new_s, new_vh: receive the result. new_u has orthonormal columns and the split of u;
- * new_vh has the split of vh.
+ * new_u, new_s, new_vh: receive the result. new_u has orthonormal columns and is split if u is,
+ * new_vh if vh is; new_s has no split.
  * Not differentiable.
  * Errors: HT_ERR_SHAPE if the operands do not fit, HT_ERR_ARGUMENT for another rank or split.
  * Source: heat.linalg.isvd. */
