@@ -3,14 +3,15 @@
  * Schedules of the learning rate. A schedule sets the rate of all groups of its optimizer when it
  * is made, and again at each ht_scheduler_step, usually once an epoch. It starts from the rate that
  * the group has, so that several schedules can be combined. Below, lr is the rate that a group has,
- * and initial lr the one that it had when its first schedule was made.
+ * and initial lr the one that it had when its first schedule was made. All groups share the
+ * arguments of a schedule, of which PyTorch takes lists, too.
  *
  * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step theirs
  * at the same point.
  * Result: owned; NULL after an error.
  * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule, function or list, and for a number out of
- * its range, or a function's factor that makes a rate negative or not finite. Then the rates and the
- * schedule stay as they were, in a constructor and in a step.
+ * its range: arguments are finite. HT_ERR_ARGUMENT also if a rate becomes negative or not finite.
+ * Then the rates and the schedule stay as they were, in a constructor and in a step.
  * Source: torch.optim.lr_scheduler; the rates have its bits. */
 #ifndef HT_SCHEDULES_H
 #define HT_SCHEDULES_H
@@ -21,30 +22,29 @@ HT_BEGIN_DECLS
 
 /* Ends an epoch of `scheduler`: counts it and sets the learning rates.
  *
- * Errors: HT_ERR_ARGUMENT for a schedule that needs a metric. */
+ * Errors: HT_ERR_ARGUMENT for a schedule that needs a metric (ht_optim_reduce_lr_on_plateau). */
 HT_API ht_status ht_scheduler_step(ht_scheduler *scheduler);
 
 /* ht_scheduler_step with the metric of the epoch.
  *
  * scheduler: ht_optim_reduce_lr_on_plateau reads the metric; other schedules ignore it.
- * metric: the same on every rank of a data-parallel run. */
+ * metric: any number, the same on every rank of a data-parallel run. */
 HT_API ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric);
 
 /* Returns the number of epochs that `scheduler` has ended, 0 if it is NULL. */
 HT_API int64_t ht_scheduler_epoch(const ht_scheduler *scheduler);
 
-/* Returns the state of `scheduler` as a map of numbers, scoped: "last_epoch" and the numbers of its
- * rule. A schedule of several ones adds a list of their states, "schedulers". The learning rates
- * are part of the optimizer's state. */
+/* Returns the state of `scheduler` as a map of numbers, scoped: "last_epoch" and the numbers that
+ * its rule keeps, but not its arguments, such as gamma. A schedule of several ones adds a list of
+ * their states, "schedulers". The learning rates are part of the optimizer's state. */
 HT_API ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler);
 
-/* Loads a state of ht_scheduler_state_dict.
+/* Loads a state of ht_scheduler_state_dict. The rates of the optimizer stay as they are.
  *
  * scheduler: of the same kind; unchanged if the state does not fit.
  * state: not retained.
- * Errors: HT_ERR_FORMAT if a number is missing or invalid, or for another number of schedules
- * inside.
- */
+ * Errors: HT_ERR_FORMAT if state is not a map, or a number is missing or invalid, or for another
+ * number of schedules inside. */
 HT_API ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *state);
 
 /* Makes a schedule with lr *= gamma after every step_size epochs.
@@ -76,11 +76,11 @@ HT_API ht_scheduler *ht_optim_multi_step_lr(ht_optimizer *optimizer, int count,
  * Source: torch.optim.lr_scheduler.ExponentialLR. */
 HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gamma);
 
-/* Makes a schedule with lr = eta_min + (first lr - eta_min) (1 + cos(pi epoch / t_max)) / 2.
+/* Makes a schedule with lr = eta_min + (initial lr - eta_min) (1 + cos(pi epoch / t_max)) / 2.
  *
  * After t_max epochs the rate rises again.
  *
- * optimizer: retained. The first lr of a group is its rate when its first schedule was made.
+ * optimizer: retained.
  * t_max: in epochs, at least 1.
  * eta_min: finite, at least 0.
  * Result: owned.
@@ -88,7 +88,8 @@ HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gam
 HT_API ht_scheduler *ht_optim_cosine_annealing_lr(ht_optimizer *optimizer, int64_t t_max,
                                                   double eta_min);
 
-/* Makes a schedule that goes linearly from start_factor lr to end_factor lr in total_iters epochs.
+/* Makes a schedule that goes linearly from start_factor lr to end_factor lr in total_iters epochs,
+ * and stays there.
  *
  * It is a warm-up if 0 < start_factor < end_factor = 1. The constructor itself multiplies each rate
  * by start_factor.
@@ -121,7 +122,8 @@ HT_API ht_reduce_lr_on_plateau_options ht_reduce_lr_on_plateau_options_default(v
 /* Makes a schedule with lr *= factor when a metric has not improved for more than `patience`
  * epochs.
  *
- * It is stepped by ht_scheduler_step_metric. NaN is not an improvement.
+ * It is stepped by ht_scheduler_step_metric. NaN is not an improvement. The count of epochs begins
+ * again after a reduction.
  *
  * optimizer: retained.
  * options: NULL takes the defaults.
@@ -129,6 +131,7 @@ HT_API ht_reduce_lr_on_plateau_options ht_reduce_lr_on_plateau_options_default(v
  * Source: torch.optim.lr_scheduler.ReduceLROnPlateau. */
 HT_API ht_scheduler *ht_optim_reduce_lr_on_plateau(ht_optimizer *optimizer,
                                                    const ht_reduce_lr_on_plateau_options *options);
+
 /* The factor of a learning rate at an epoch; `user` is what the schedule was made with. */
 typedef double ht_lr_factor_fn(int64_t epoch, void *user);
 
@@ -146,7 +149,7 @@ HT_API ht_scheduler *ht_optim_lambda_lr(ht_optimizer *optimizer, ht_lr_factor_fn
 HT_API ht_scheduler *ht_optim_multiplicative_lr(ht_optimizer *optimizer, ht_lr_factor_fn *factor,
                                                 void *user);
 
-/* Multiplies lr by factor in the first total_iters epochs, and restores it then.
+/* Multiplies lr by factor in the constructor, and divides it by factor at epoch total_iters.
  *
  * optimizer: retained.
  * factor: 0 < factor <= 1. PyTorch takes 0, and divides by it at the end.
@@ -154,7 +157,8 @@ HT_API ht_scheduler *ht_optim_multiplicative_lr(ht_optimizer *optimizer, ht_lr_f
 HT_API ht_scheduler *ht_optim_constant_lr(ht_optimizer *optimizer, double factor,
                                           int64_t total_iters);
 
-/* Sets lr = initial lr (1 - epoch / total_iters)^power, and 0 from epoch total_iters on.
+/* Makes a schedule with lr = initial lr (1 - epoch / total_iters)^power, which stays as it is from
+ * epoch total_iters on: 0 for a power above 0.
  *
  * optimizer: retained.
  * total_iters: at least 1.
@@ -170,7 +174,7 @@ HT_API ht_scheduler *ht_optim_polynomial_lr(ht_optimizer *optimizer, int64_t tot
  * optimizer: retained.
  * t_0: the first period, at least 1 epoch.
  * t_mult: each period is t_mult times as long as the one before; at least 1.
- * eta_min: the lowest rate, at least 0. */
+ * eta_min: the rate that lr approaches in a period, at least 0. */
 HT_API ht_scheduler *ht_optim_cosine_annealing_warm_restarts(ht_optimizer *optimizer, int64_t t_0,
                                                              int64_t t_mult, double eta_min);
 
@@ -195,12 +199,12 @@ typedef struct ht_cyclic_lr_options {
 HT_API ht_cyclic_lr_options ht_cyclic_lr_options_default(void);
 
 /* Moves the rate between base_lr and max_lr in cycles, and the momentum the other way round. Step
- * it after each batch.
+ * it after each batch. The constructor sets base_lr in all groups, whatever their rate.
  *
  * optimizer: retained.
  * base_lr, max_lr: the ends of the rate, at least 0.
  * options: NULL takes the defaults. step_size_up is at least 1, step_size_down and gamma at least
- * 0, and a momentum in [0, 1).
+ * 0, and with cycle_momentum a momentum in [0, 1).
  * Errors: HT_ERR_ARGUMENT also for cycle_momentum with an optimizer that has neither momentum nor
  * beta1. */
 HT_API ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double max_lr,
@@ -222,20 +226,21 @@ typedef struct ht_one_cycle_lr_options {
 HT_API ht_one_cycle_lr_options ht_one_cycle_lr_options_default(void);
 
 /* Raises the rate to max_lr and lowers it again within total_steps steps. Step it after each batch.
+ * The constructor sets the first rate in all groups, as their initial lr, too.
  *
  * optimizer: retained.
  * max_lr: at least 0.
  * total_steps: at least 1.
  * options: NULL takes the defaults. pct_start is from 0 to 1, a momentum in [0, 1), and a factor
  * above 0.
- * Errors: HT_ERR_ARGUMENT for a value out of range, or as of ht_optim_cyclic_lr. A step after
- * total_steps is HT_ERR_STATE of ht_scheduler_step, and changes nothing. */
+ * Errors: as of ht_optim_cyclic_lr. A step after total_steps is HT_ERR_STATE of ht_scheduler_step,
+ * and changes nothing. */
 HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr,
                                            int64_t total_steps,
                                            const ht_one_cycle_lr_options *options);
 
 /* Runs schedules one after another: schedule i + 1 begins at epoch milestones[i], from the initial
- * rates.
+ * rates. The constructor begins schedule 0 anew, from these rates.
  *
  * schedulers: `count` schedules of one optimizer (retained), at least one, none of which looks at a
  * metric. The program does not step them.
@@ -253,7 +258,7 @@ HT_API ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const s
 /* Moves lr to swa_lr in anneal_epochs epochs, and keeps it there: the rate for averaged weights.
  *
  * optimizer: retained.
- * swa_lr: at least 0.
+ * swa_lr: at least 0; one rate for all groups.
  * anneal_epochs: at least 0; PyTorch's default is 10. With 0 the constructor sets swa_lr.
  * linear: false anneals by half a cosine.
  * Source: torch.optim.swa_utils.SWALR. */
