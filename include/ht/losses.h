@@ -5,16 +5,20 @@
  * Parameters that all functions share:
  *     reduction: HT_MEAN, HT_SUM or HT_NO_REDUCTION, the loss of each element or sample.
  *     x, target: of any splits and slabs, unless a comment says otherwise. Dtypes promote as in
- *     ht/arithmetics.h. A target that is not made of classes may have any dtype.
+ *     ht/arithmetics.h, to that of the result. A target of classes has an integer dtype, any other
+ *     a real one.
+ *     margin: any number, unless a comment names a range.
  *
  * Collective if an operand is split. Differentiable in all floating operands, also in weights.
  * Targets that are only compared with 1 and -1 have no gradient. Results are scoped; NULL after an
  * error. A mean or sum is a scalar on all ranks. Without reduction, the result is split if an
  * operand is split along an axis that the result has, unless a comment says otherwise. If operands
  * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
- * a gradient of zeros.
- * Errors: HT_ERR_SHAPE for operands that do not fit; HT_ERR_DTYPE unless x is floating, which
- * ht_mse_loss and ht_l1_loss do not need; HT_ERR_ARGUMENT for an invalid reduction or parameter.
+ * a gradient of zeros; PyTorch returns NaN.
+ * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x is floating, or the
+ * operands in its place (x1 and x2, log_probs, ...) are; ht_mse_loss and ht_l1_loss do not need it.
+ * HT_ERR_DTYPE for classes of another dtype than integers. HT_ERR_ARGUMENT for an invalid reduction
+ * or parameter.
  * Source: torch.nn.functional. */
 #ifndef HT_LOSSES_H
 #define HT_LOSSES_H
@@ -37,8 +41,9 @@ typedef enum ht_reduction_mode {
 
 /* (x - target)^2 for each element, with reduction over all elements.
  *
- * x, target: of one shape, any dtypes and splits, which meet as in ht_sub.
- * Result: like x - target with HT_NO_REDUCTION. */
+ * x, target: of one shape, any dtypes and splits, which meet as in ht_sub; not both of bool.
+ *   PyTorch broadcasts them.
+ * Result: like x - target with HT_NO_REDUCTION. A sum of integers is int64, a mean float32. */
 HT_API ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
 
 /* |x - target| for each element, with reduction as in ht_mse_loss.
@@ -132,7 +137,8 @@ HT_API ht_tensor *ht_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_reduct
 
 /* The mean over the last axis of ht_binary_cross_entropy_with_logits.
  *
- * x: (C) or (N, C). target: of x's shape, 0 or 1. weight: a factor for each class, (C), or NULL.
+ * x: (C) or (N, C), with further axes in the place of N, too. target: of x's shape, 0 or 1.
+ * weight: a factor for each class, (C), or NULL.
  * Result: without reduction, one loss for each row. */
 HT_API ht_tensor *ht_multilabel_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
                                                  ht_reduction_mode reduction);
@@ -204,7 +210,7 @@ HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
 HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
                                        const ht_class_loss_options *options);
 
-/* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, over C.
+/* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, divided by C.
  *
  * x: (C) or (N, C); () is one class. target: () or (N), or (1) beside (C), of an integer dtype. p: 1
  * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and of the
@@ -214,7 +220,7 @@ HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, d
                                        ht_tensor *weight, ht_reduction_mode reduction);
 
 /* The sum over the targets j, and the classes i that are none of them, of
- * max(0, 1 - x[j] + x[i]), over C. It needs memory for C^2 numbers for each row.
+ * max(0, 1 - x[j] + x[i]), divided by C. It needs memory for C^2 numbers for each row.
  *
  * x: (C) or (N, C); () is one class. target: of x's shape and an integer dtype: classes, up to the
  * first -1. Beside one class, () and (1) are alike. reduction: see the top.
@@ -260,7 +266,11 @@ HT_API ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive,
                                          ht_tensor *negative,
                                          const ht_triplet_margin_options *options);
 
-/* The distances between rows of a and b, by differentiable operations. user: as it was given. */
+/* The distances between rows of a and b, by differentiable operations.
+ *
+ * a, b: two of the operands, as they were passed, not broadcast. user: as it was given.
+ * Result: floating, of any shape that broadcasts with the other distances: the shape of the losses.
+ * NULL after an error; NULL without one is HT_ERR_ARGUMENT of the loss. */
 typedef ht_tensor *ht_distance_fn(ht_tensor *a, ht_tensor *b, void *user);
 
 /* ht_triplet_margin_loss with distances of the program's own.
@@ -291,15 +301,17 @@ HT_API ht_ctc_options ht_ctc_options_default(void);
  * A path has a class for each step; it spells its classes without repetitions and then without
  * blanks. The gradient is that of a log_softmax's input, as PyTorch's is: it is right if log_probs
  * is a log_softmax.
- * log_probs: (T, N, C), logarithms of probabilities; may be split along axis 1, the batch.
- * targets: integers, (N, S), or all targets one after another; of any split.
- * input_lengths: (N), from 0 to T, the steps of each sequence.
- * target_lengths: (N), from 0 to S.
+ * log_probs: (T, N, C), logarithms of probabilities; may be split along axis 1, the batch. PyTorch
+ *   takes (T, C), too.
+ * targets: integers, (N, S), or all targets one after another; of any split. Elements of a row
+ *   behind its length are not read.
+ * input_lengths: (N), integers from 0 to T, the steps of each sequence.
+ * target_lengths: (N), integers from 0 to S; with targets of one axis, their sum is its length.
  * reduction: as in ht_ctc_options.
  * Collective if an operand is split.
- * Result: a loss for each sequence, (N), split as the batch, or one number.
- * Errors: HT_ERR_ARGUMENT on all ranks for a length out of its range, or a target that is not a
- * class.
+ * Result: a loss for each sequence, (N), in the slabs of the batch, or one number.
+ * Errors: HT_ERR_ARGUMENT on all ranks for lengths out of their range, or a target that is not a
+ * class. HT_ERR_ARGUMENT also for log_probs with another split.
  * Source: torch.nn.CTCLoss. */
 HT_API ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
                               ht_tensor *target_lengths, ht_reduction_mode reduction);
