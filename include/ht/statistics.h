@@ -8,10 +8,11 @@
  *     options: several axes, kept dimensions and more (ht/reduction.h); NULL: the defaults.
  *
  * Collective when the split axis is reduced: the result then has no split. Otherwise nothing
- * travels, and the result has the split of x. Comments name the exceptions (ht_cov).
- * NaN propagates. Without elements, means, variances, skewness and kurtosis are NaN. Sums are those
- * of ht_sum: each is rounded once. Extremes and positions have the same bits on any number of
- * ranks.
+ * travels, and the result has the split of x, which follows its axis. Comments name the exceptions
+ * (ht_cov).
+ * NaN propagates; the first one is the position of an extreme. Without elements, means, variances,
+ * skewness and kurtosis are NaN. Sums are those of ht_sum: each is rounded once. Extremes and
+ * positions have the same bits on any number of ranks.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 #ifndef HT_STATISTICS_H
 #define HT_STATISTICS_H
@@ -29,7 +30,8 @@ HT_API ht_tensor *ht_mean(ht_tensor *x, int axis);
 /* ht_mean of x with options: several axes, kept dimensions, dtype and `where`. Differentiable. */
 HT_API ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* Returns the variance of x along axis: the mean of |x - mean|^2.
+/* Returns the variance of x along axis: the mean of |x - mean|^2, as in NumPy. torch.var divides by
+ * n - 1 (ht_var_ext with ddof 1).
  *
  * It is kept in float64 and is accurate even if the mean is far from 0. Differentiable.
  * Result: the dtype of x, or that of its parts if x is complex; float32 for integers and bool. */
@@ -169,8 +171,8 @@ HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_t
  * Collective if an operand is split. Differentiable.
  * Result: the dtype to which m and y promote; float32 for integers and bool. It has no axes and no
  * split if y is NULL and m has one axis. Else it is split along its rows (axis 0) if an operand is
- * split, along any axis.
- * Errors: HT_ERR_SHAPE for more than two axes, or if y has other observations than m.
+ * split, along any axis: in the slabs of the variables, or balanced.
+ * Errors: HT_ERR_SHAPE unless m and y have one axis or two, or if y has other observations than m.
  * HT_ERR_ARGUMENT if n <= ddof.
  * Source: heat.cov. */
 HT_API ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias);
@@ -238,7 +240,8 @@ HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
  * method: an interpolation.
  * keepdims: reduced axes stay with length 1.
  * Result: as of ht_percentile, with its split, if any, one axis further behind.
- * Errors: those of ht_percentile; HT_ERR_ARGUMENT for count below 0 or another method. */
+ * Errors: those of ht_percentile; HT_ERR_ARGUMENT for count below 0 or another method, and for a
+ * NULL q unless count is 0. */
 HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                                     ht_interpolation method, bool keepdims);
 
@@ -281,8 +284,9 @@ HT_API ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right);
 /* Returns for each element of x the number of its bin among sorted bins, with the edges of NumPy.
  *
  * It is ht_bucketize with the other meaning of right: bin i is bins[i - 1] <= x < bins[i].
- * bins: one axis, in ascending or descending order, which is not checked.
- * right: bin i is bins[i - 1] < x <= bins[i].
+ * bins: one axis, in ascending or descending order, which is not checked. In descending
+ *   order, bin i is bins[i - 1] > x >= bins[i].
+ * right: bin i is bins[i - 1] < x <= bins[i], or bins[i - 1] >= x > bins[i].
  * Collective if bins are split, else logically collective. Not differentiable.
  * Result: int64, the shape and split of x.
  * Errors: HT_ERR_SHAPE unless bins have one axis.
@@ -301,8 +305,8 @@ HT_API ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right);
  * they are moved. Not differentiable.
  * Result: (max(max(x) + 1, minlength)) without a split. int64 without weights, float32 for float32
  * weights, else float64.
- * Errors: HT_ERR_ARGUMENT for an element outside 0 to 2^59 - 1, for several axes, or for minlength
- * below 0. HT_ERR_SHAPE for weights of another shape, HT_ERR_DTYPE for another dtype. */
+ * Errors: HT_ERR_ARGUMENT for an element outside 0 to 2^59 - 1, unless x has one axis, or for
+ * minlength below 0. HT_ERR_SHAPE for weights of another shape, HT_ERR_DTYPE for another dtype. */
 HT_API ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength);
 
 HT_END_DECLS
