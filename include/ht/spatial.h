@@ -11,8 +11,9 @@
  * Nothing else travels. Operands that are split along their columns are first split along their
  * rows.
  * Collective if an operand is split. Differentiable, with slope 0 where a distance is 0.
- * Result: (m, n), split 0 if x is split, split 1 if y alone is. float16 and bfloat16 are rounded
- * once; integers and bool give float32.
+ * Result: (m, n), split 0 if x is split, split 1 if y alone is. The slabs are those of its rows, or
+ * balanced if it is split along its columns. The dtype is that to which x and y promote: float16
+ * and bfloat16 are rounded once, integers and bool give float32.
  * Errors: HT_ERR_SHAPE unless x and y are matrices of equally long rows, HT_ERR_DTYPE for complex
  * numbers. */
 #ifndef HT_SPATIAL_H
