@@ -64,7 +64,7 @@ HT_API const int64_t *ht_tiles_edges(const ht_tiles *tiles, int axis);
  * ht_tiles_square. */
 HT_API int ht_tiles_last_diagonal_rank(const ht_tiles *tiles);
 
-/* *rank <- the rank that has tile index[] of tiles; HT_NONE: every rank has it. */
+/* *rank <- the rank that has tile index[] of tiles; HT_NONE: every rank has it (no split). */
 HT_API ht_status ht_tiles_location(const ht_tiles *tiles, const int64_t index[], int *rank);
 
 /* shape[] <- the lengths of tile index[] of tiles. */
@@ -87,10 +87,12 @@ HT_API ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[]);
 
 /* Tile index[] of tiles <- value. Does nothing on ranks that lack the tile.
  *
- * The write is not recorded for gradients.
+ * The write is not recorded for gradients. Each rank sets the tiles of a replicated tensor, to the
+ * same value.
  * value: process-local, converted and broadcast; on any device.
  * Errors: HT_ERR_SHAPE if value does not broadcast to the tile, HT_ERR_COMM if it is shared by
- * several ranks, HT_ERR_STATE if the tensor has received another shape or other slabs since. */
+ * several ranks, HT_ERR_STATE if the tensor is read-only or has received another shape or other
+ * slabs since. */
 HT_API ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value);
 
 HT_END_DECLS
