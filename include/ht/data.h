@@ -4,7 +4,8 @@
  *
  * P is the number of ranks of the dataset's communicator, r the rank, N the number of rows. The
  * shard of a rank is its rows [r N / P, (r + 1) N / P). A NULL dataset or loader is
- * HT_ERR_ARGUMENT; counts are then 0. Source: heat.utils.data. */
+ * HT_ERR_ARGUMENT. Questions that return a number give 0 for it, without an error.
+ * Source: heat.utils.data. */
 #ifndef HT_DATA_H
 #define HT_DATA_H
 
@@ -15,7 +16,9 @@ HT_BEGIN_DECLS
 
 /* A batch of rows.
  *
- * Its tensors are valid until the next ht_dataloader_next; retain those that must live longer. */
+ * Its tensors are valid until the next ht_dataloader_next; retain those that must live longer.
+ * Their dtype is that of the array, as ht_load_hdf5_ext reads it with HT_DTYPE_OF_FILE, unless
+ * there is a transform. */
 typedef struct ht_batch {
     ht_tensor *data;          /* rows of the first array */
     ht_tensor *target;        /* rows of the second array; NULL if there is none */
@@ -30,7 +33,8 @@ typedef struct ht_batch {
  *
  * batch: can have 0 rows. The map retains its tensors.
  * Not collective.
- * Result: scoped. */
+ * Result: scoped.
+ * Errors: HT_ERR_ARGUMENT if batch is NULL, or empty after the end of an epoch. */
 HT_API ht_value *ht_batch_value(const ht_batch *batch);
 
 /* A function that turns raw rows of an array into the tensor of a batch.
@@ -63,8 +67,8 @@ HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
  * Collective over `comm`, agrees.
  * Result: owned.
  * Errors: HT_ERR_IO if the file cannot be opened. HT_ERR_FORMAT if it is not HDF5 or lacks an
- * array, and for arrays without axes or of different lengths. HT_ERR_ARGUMENT for a value that is
- * out of range or NULL. */
+ * array, and for arrays without axes, of different lengths or of a type that is not a dtype (text).
+ * HT_ERR_ARGUMENT for a value that is out of range or NULL. */
 HT_API ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datasets[],
                                    ht_comm *comm);
 
@@ -80,12 +84,14 @@ HT_API ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows);
 /* Returns the number of rows of `dataset`, after ht_dataset_limit. Not collective. */
 HT_API int64_t ht_dataset_rows(const ht_dataset *dataset);
 
-/* Returns the shape of an array of `dataset` in the file, rows first.
+/* Returns the shape of an array of `dataset` in the file, rows first. ht_dataset_limit does not
+ * change it.
  *
  * array: index of the array.
  * ndim: *ndim is the number of lengths; ndim may be NULL.
  * Not collective.
- * Result: borrowed. NULL, and *ndim = 0, for an index out of range. */
+ * Result: borrowed. NULL, and *ndim = 0, for an index out of range (without an error) or a NULL
+ * dataset. */
 HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim);
 
 /* Rules for rows that cannot be shared evenly; B is the batch size. */
@@ -144,11 +150,12 @@ HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader
  *
  * loader: changed.
  * batch: filled in; empty if the result is false.
- * Collective under HT_ERRORS_RETURN; else not collective. */
+ * Collective under HT_ERRORS_RETURN; else not collective.
+ * Result: false also if loader or batch is NULL. */
 HT_API bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch);
 
-/* Returns the error on which ht_dataloader_next of `loader` agrees; HT_SUCCESS without one. Not
- * collective. */
+/* Returns the error on which ht_dataloader_next of `loader` agrees; HT_SUCCESS without one. NULL
+ * gives the thread's last error. Not collective. */
 HT_API ht_status ht_dataloader_status(const ht_dataloader *loader);
 
 /* Returns the number of batches of an epoch of `loader`, the same on all ranks. Not collective. */
