@@ -6,7 +6,7 @@
  * same. Source: ignite.handlers.
  *
  * Errors: HT_ERR_ARGUMENT for a NULL rule, log, row or state. Functions without a status then
- * return false or NULL; ht_keep_best_count returns 0. */
+ * return false or NULL. ht_keep_best_count and ht_keep_best_path give 0 and NULL, no error. */
 #ifndef HT_CALLBACKS_H
 #define HT_CALLBACKS_H
 
@@ -39,7 +39,7 @@ HT_API ht_early_stopping *ht_early_stopping_new(const ht_early_stopping_options 
  * best one.
  *
  * stopping: changed.
- * metric: NaN is not an improvement.
+ * metric: the first one that is not NaN is the best so far. NaN is not an improvement.
  * Not collective. */
 HT_API bool ht_early_stopping_step(ht_early_stopping *stopping, double metric);
 
@@ -106,6 +106,8 @@ HT_API ht_value *ht_keep_best_state_dict(const ht_keep_best *best);
 
 /* Loads a state of ht_keep_best_state_dict.
  *
+ * Names of files are made of the prefix of best; the files are not looked at.
+ *
  * best: unchanged if the state does not fit.
  * state: not retained.
  * Not collective.
@@ -131,7 +133,7 @@ HT_API ht_run_log_options ht_run_log_options_default(void);
 
 /* Opens the record of a run; rank 0 writes its files.
  *
- * options: not NULL.
+ * options: not NULL; without a file, rows are only checked.
  * comm: retained.
  * Collective, agrees.
  * Result: owned.
@@ -141,8 +143,8 @@ HT_API ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *co
 /* Writes a row. A row that was written survives a crash.
  *
  * log: the first row names its columns. Later rows can omit columns, but cannot add any.
- * row: a map of numbers or one-element tensors. The first entry ("epoch") is the position on the
- * axis.
+ * row: a map of numbers or one-element tensors, not complex. The first entry ("epoch") is the
+ * position on the axis. The values of rank 0 are written.
  * Collective, agrees.
  * Errors: HT_ERR_ARGUMENT for an empty map, another kind of row or entry, or a new column.
  * HT_ERR_IO if a file cannot be written. HT_ERR_FORMAT for other columns than those of a file to
