@@ -86,10 +86,12 @@ HT_API ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *mo
  *
  * wrapper: changed.
  * loss: a mean over the batch. NULL: this rank has no rows. After an error that the program has not
- * cleared, NULL is a missing loss (ht_data_parallel_backward).
+ * cleared, NULL is a missing loss (ht_data_parallel_backward); without a data-parallel wrapper,
+ * that error is returned.
  * Collective if the model exchanges gradients.
  * Errors: HT_ERR_STATE after max_counts losses, and for the optimizer of a data-parallel wrapper
- * that was not passed to ht_optim_wrapper_begin. */
+ * that was not passed to ht_optim_wrapper_begin. Those of ht_backward, ht_optimizer_step and the
+ * functions that clip. */
 HT_API ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss);
 
 /* The effects of one ht_optim_wrapper_update_params. */
@@ -100,14 +102,14 @@ typedef struct ht_optim_update {
     bool stepped;      /* parameters were updated */
     bool skipped;      /* they were not, because a gradient was infinite or NaN */
     double amp_scale;  /* factor of mixed precision; 1 without */
-    double lr;         /* learning rate of this update */
+    double lr;         /* learning rate of the first parameter group */
     double grad_norm;  /* before clipping; NaN if it was not measured */
 } ht_optim_update;
 
 /* Returns the effects of the last ht_optim_wrapper_update_params of `wrapper`. Not collective.
  *
- * Result: a count of 0 before the first one. For a NULL wrapper all is 0, and rate and norm are
- * NaN. */
+ * Result: a count of 0 before the first one. For a NULL wrapper, without an error, loss_scale, lr
+ * and grad_norm are NaN and all else is 0. */
 HT_API ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper);
 
 /* Returns true if an update follows the next loss of `wrapper`; false for NULL. Not collective. */
