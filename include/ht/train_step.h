@@ -90,14 +90,15 @@ HT_API ht_value *ht_test_step(ht_module *model, ht_value *data, const ht_step_op
 /* Turns the losses of a model into one loss and a log.
  *
  * Each entry is averaged; a list counts as the sum of its averages. The entries whose name contains
- * "loss" are summed. Numbers under other names go to the log unchanged.
+ * "loss" are summed; they are tensors or lists. Numbers under other names go to the log unchanged.
  *
  * losses: a map of tensors, lists of tensors and numbers; or one tensor, taken as the entry "loss".
- * total: *total is the sum, differentiable; NULL after an error.
- * log: *log is {"loss": total, the averages}, without graphs; NULL after an error. log may be NULL.
- * Not collective.
- * Errors: HT_ERR_ARGUMENT for an entry of another kind, or without a loss. If an earlier error left
- * no loss, that error is returned. */
+ * total: *total is the sum, differentiable and scoped; NULL after an error.
+ * log: *log is {"loss": total, the averages}, scoped and without graphs; NULL after an error. The
+ * total takes the place of an entry "loss". log may be NULL.
+ * Collective if a tensor is split, else not collective.
+ * Errors: HT_ERR_ARGUMENT for an entry of another kind, an empty list, or without a loss. If an
+ * earlier error left no loss, that error is returned. */
 HT_API ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log);
 
 /* Returns the number, or the one element of a tensor, under `key` in a log; NaN if there is none.
