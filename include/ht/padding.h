@@ -33,11 +33,12 @@ typedef enum ht_pad_mode {
  *   x and widths[2 i + 1] behind it. Negative ones cut elements off. torch.nn.functional.pad takes
  *   the pairs from the last axis on.
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
- * value: the constant.
+ * value: the constant, converted to the dtype of x like a number that fills it (ht/number.h).
  * Result: a copy, split as x. HT_PAD_CONSTANT gives balanced slabs (ht_balance). Other modes give
  * the slabs of x, or balanced ones if the split axis is padded. If HT_PAD_CIRCULAR only cuts
  * elements off there, each rank keeps its own.
- * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range.
+ * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range,
+ * and for an integer value that the dtype of x cannot hold.
  * Source: torch.nn.functional.pad. */
 HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mode mode,
                              ht_number value);
@@ -59,6 +60,7 @@ HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 
 /* Returns x (N, C, ...) with channel c = i C / groups + j at place j groups + i.
  *
+ * x: 3 to 6 axes.
  * groups: a divisor of C.
  * Result: a copy, or a view of x where strides allow it (1 or C groups). Split as x, but
  * for a split along C and another number of groups, ht_reshape moves the split to axis 0.
@@ -99,10 +101,11 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 
-/* A layer of ht_pad_ext along the last axis; its x is (C, L) or (N, C, L).
+/* A layer of ht_pad_ext with HT_PAD_REFLECT along the last axis. Its x is (C, L) or (N, C, L), else
+ * HT_ERR_SHAPE of the forward pass.
  *
  * count, widths: 1 number for all sides, or a pair for each axis, in their order: HT_SHAPE(1),
- * HT_SHAPE(1, 2). They are copied. */
+ *   HT_SHAPE(1, 2). torch.nn takes the pairs from the last axis on. They are copied. */
 HT_API ht_module *ht_nn_reflection_pad1d(int count, const int64_t widths[]);
 /* ht_pad_ext of (C, H, W) or (N, C, H, W), with a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_reflection_pad2d(int count, const int64_t widths[]);
@@ -123,15 +126,16 @@ HT_API ht_module *ht_nn_circular_pad2d(int count, const int64_t widths[]);
 /* ht_nn_reflection_pad3d with HT_PAD_CIRCULAR and its count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_circular_pad3d(int count, const int64_t widths[]);
 
-/* A layer of ht_pad_ext with 0 along the last axis, with a count of 1 or 2 widths. x may have axes
- * before it. */
+/* A layer of ht_pad_ext with 0 along the last axis, with a count of 1 or 2 widths. x may have any
+ * axes before it; fewer axes than are padded are HT_ERR_SHAPE of the forward pass. */
 HT_API ht_module *ht_nn_zero_pad1d(int count, const int64_t widths[]);
 /* ht_nn_zero_pad1d along the last 2 axes, with a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_zero_pad2d(int count, const int64_t widths[]);
 /* ht_nn_zero_pad1d along the last 3 axes, with a count of 1 or 6 widths. */
 HT_API ht_module *ht_nn_zero_pad3d(int count, const int64_t widths[]);
 
-/* ht_nn_zero_pad1d with value instead of 0, and a count of 1 or 2 widths. */
+/* ht_nn_zero_pad1d with value instead of 0, and a count of 1 or 2 widths. value is a real that is
+ * brought into the range of integers (ht/number.h). */
 HT_API ht_module *ht_nn_constant_pad1d(int count, const int64_t widths[], double value);
 /* ht_nn_constant_pad1d along the last 2 axes, with value and a count of 1 or 4 widths. */
 HT_API ht_module *ht_nn_constant_pad2d(int count, const int64_t widths[], double value);
