@@ -79,7 +79,8 @@ HT_BEGIN_DECLS
  *   an error of the arguments.
  * count: the number of elements of x on all ranks together (ht_tensor_size).
  * dtype: x is converted to it as by ht_astype. HT_DTYPE_OF(array) is that of a C array.
- * Collective if x is split, agrees: one Allgather. Not differentiable.
+ * Collective if x is split, agrees: one Allgather. Else not collective: one rank alone may read a
+ * replicated x. Not differentiable.
  * Errors: HT_ERR_SHAPE for another count. HT_ERR_ARGUMENT if dtype is invalid, or if array is NULL
  * and count is not 0.
  * Source: heat.DNDarray.numpy. */
@@ -89,7 +90,7 @@ HT_API ht_status ht_tensor_to_array(ht_tensor *x, void *array, int64_t count, ht
  *
  * rank: the rank of the communicator of x that receives, the same on all ranks. HT_NONE: every
  *   rank. The others do not use array and count; their array may be NULL.
- * Collective if x is split, agrees: one exchange. Not differentiable.
+ * Collective if x is split, agrees: one exchange. Else not collective. Not differentiable.
  * Errors: also HT_ERR_ARGUMENT for another rank, or if ranks differ in it. */
 HT_API ht_status ht_tensor_to_array_ext(ht_tensor *x, void *array, int64_t count, ht_dtype dtype,
                                         int rank);
