@@ -17,7 +17,7 @@
  * bool) or one of the items shown above. HT_KEY takes 1 to 12 items and makes two arguments:
  * int count, const ht_index key[]. More items, or an item of another type, do not compile.
  *
- * No function here is collective. */
+ * No function here is collective or fails: the call that takes the key checks it. */
 #ifndef HT_KEY_H
 #define HT_KEY_H
 
