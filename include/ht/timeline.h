@@ -49,8 +49,8 @@ HT_API ht_status ht_timeline_start(void);
 /* Combines the measurements of all ranks since ht_timeline_start, each of the thread that started.
  *
  * summary: *summary is filled in; unchanged after an error.
- * Collective over the world.
- * Errors: HT_ERR_STATE without ht_timeline_start. */
+ * Collective over the world, after ht_timeline_start on every rank.
+ * Errors: HT_ERR_STATE without ht_timeline_start, on that rank alone. */
 HT_API ht_status ht_timeline_summarize(ht_timeline_summary *summary);
 
 /* Prints a page on `summary` to `stream`.
@@ -58,7 +58,8 @@ HT_API ht_status ht_timeline_summarize(ht_timeline_summary *summary);
  * Under HT_TIMELINE, ht_finalize prints one to rank 0's stderr, unless the program has asked for a
  * summary itself.
  *
- * Not collective. */
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT (ht_error_get) if summary or stream is NULL. */
 HT_API void ht_timeline_print(const ht_timeline_summary *summary, FILE *stream);
 
 HT_END_DECLS
