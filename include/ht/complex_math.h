@@ -9,7 +9,7 @@
  *
  * Gradients: differentiable by PyTorch's convention, except ht_iscomplex and ht_isreal.
  *
- * Errors: a NULL operand gives NULL (ht/error.h).
+ * Errors: a NULL operand gives NULL (ht/error.h). All dtypes are accepted.
  *
  * Source: heat.complex_math. */
 #ifndef HT_COMPLEX_MATH_H
@@ -19,13 +19,13 @@
 
 HT_BEGIN_DECLS
 
-/* The complex conjugate of x, in memory of its own; x itself if it is real. */
+/* The complex conjugate of x, in memory of its own; x itself if it is not complex. */
 HT_API ht_tensor *ht_conj(ht_tensor *x);
 
-/* The real part of x, in memory of its own; x itself if it is real. */
+/* The real part of x, in memory of its own; x itself if it is not complex. */
 HT_API ht_tensor *ht_real(ht_tensor *x);
 
-/* The imaginary part of x, in memory of its own; zeros if x is real. */
+/* The imaginary part of x, in memory of its own; zeros of its dtype if x is not complex. */
 HT_API ht_tensor *ht_imag(ht_tensor *x);
 
 /* The angle of x from the positive real axis, in [-pi, pi].
@@ -34,7 +34,7 @@ HT_API ht_tensor *ht_imag(ht_tensor *x);
  * their parts. Integers and bool give float32. */
 HT_API ht_tensor *ht_angle(ht_tensor *x);
 
-/* Whether the imaginary part of x is not 0, as bool. */
+/* Whether the imaginary part of x is not 0, as bool; true for NaN. */
 HT_API ht_tensor *ht_iscomplex(ht_tensor *x);
 
 /* Whether the imaginary part of x is 0, as bool. */
