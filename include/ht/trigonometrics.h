@@ -6,13 +6,14 @@
  *
  * Collectivity: logically collective, without communication. ht_atan2 follows ht/arithmetics.h.
  *
- * Result: the shape and split of x.
+ * Result: the shape and split of x, in memory of its own.
  *
  * Gradients: differentiable.
  *
  * In place: a function whose name ends in an underscore, by the rules of ht/arithmetics.h.
  *
  * Errors: a NULL operand gives NULL, or the status of its error (ht/error.h).
+ * - HT_ERR_DTYPE for complex numbers where a comment excludes them.
  * - In place, HT_ERR_DTYPE for integers and bool, because they cannot hold the result.
  * - In place, HT_ERR_STATE if the first operand must not be written.
  *
