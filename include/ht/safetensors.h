@@ -83,8 +83,8 @@ HT_API ht_status ht_safetensors_save_ext(const ht_value *tensors, const char *pa
  * ht_safetensors_metadata. */
 typedef void ht_safetensors_visit_fn(const char *key, const char *value, void *user);
 
-/* Calls visit with user for each text in the metadata of the safetensors file path, in the order of
- * the file.
+/* Calls visit with user, on every rank, for each text in the metadata of the safetensors file path,
+ * in the order of the file.
  *
  * Collective over comm, agrees. */
 HT_API ht_status ht_safetensors_metadata(const char *path, ht_safetensors_visit_fn *visit,
