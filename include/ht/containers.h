@@ -35,7 +35,7 @@ HT_API ht_module *ht_nn_recomputed(ht_module *module);
  *   means the rest.
  * Collective if axis is the split axis and elements change their rank, like ht_reshape.
  * Differentiable.
- * Result: scoped; a view where strides allow, like that of ht_reshape.
+ * Result: scoped; a view where strides allow, and the split, like those of ht_reshape.
  * Errors: HT_ERR_SHAPE if the lengths do not fit, HT_ERR_ARGUMENT for an axis that x lacks, or for
  * ndim below 1.
  * Source: torch.unflatten. */
