@@ -268,7 +268,7 @@ HT_API ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive,
 
 /* The distances between rows of a and b, by differentiable operations.
  *
- * a, b: two of the operands, as they were passed, not broadcast. user: as it was given.
+ * a, b: two of the operands in the shapes that the program passed. user: as it was given.
  * Result: floating, of any shape that broadcasts with the other distances: the shape of the losses.
  * NULL after an error; NULL without one is HT_ERR_ARGUMENT of the loss. */
 typedef ht_tensor *ht_distance_fn(ht_tensor *a, ht_tensor *b, void *user);
