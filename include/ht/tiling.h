@@ -91,7 +91,7 @@ HT_API ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[]);
  * same value.
  * value: process-local, converted and broadcast; on any device.
  * Errors: HT_ERR_SHAPE if value does not broadcast to the tile, HT_ERR_COMM if it is shared by
- * several ranks, HT_ERR_STATE if the tensor is read-only or has received another shape or other
+ * several ranks. HT_ERR_STATE if the tensor is read-only, or has received another shape or other
  * slabs since. */
 HT_API ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value);
 
