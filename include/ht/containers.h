@@ -18,7 +18,7 @@
 
 HT_BEGIN_DECLS
 
-/* Returns a layer whose output is its input. Source: torch.nn.Identity. */
+/* Returns a layer whose output is its input, any value. Source: torch.nn.Identity. */
 HT_API ht_module *ht_nn_identity(void);
 
 /* Returns a layer that runs module by ht_recomputed: activations inside of module are not kept for
@@ -47,6 +47,7 @@ HT_API ht_module *ht_nn_unflatten(int axis, int ndim, const int64_t shape[]);
 
 /* Returns a list of count modules, which are taken over, also after an error, and named "0", "1",
  * ...
+ * Errors: those of ht_module_add.
  * Source: torch.nn.ModuleList. */
 HT_API ht_module *ht_nn_module_list(int count, ht_module *const modules[]);
 
@@ -58,12 +59,13 @@ HT_API ht_module *ht_nn_module_list(int count, ht_module *const modules[]);
 HT_API ht_status ht_nn_module_list_append(ht_module *list, ht_module *module);
 
 /* Returns a map of count modules, which are taken over, also after an error, under their names.
- * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct.
+ * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct; those of ht_module_add.
  * Source: torch.nn.ModuleDict. */
 HT_API ht_module *ht_nn_module_dict(int count, const char *const names[],
                                     ht_module *const modules[]);
 
 /* Returns a list of count parameters, which are retained and named "0", "1", ...
+ * Errors: those of ht_module_add_parameter.
  * Source: torch.nn.ParameterList. */
 HT_API ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[]);
 
@@ -75,7 +77,8 @@ HT_API ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[])
 HT_API ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter);
 
 /* Returns a map of count parameters, which are retained, under their names.
- * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct.
+ * Errors: HT_ERR_ARGUMENT for names that are NULL, empty or not distinct; those of
+ * ht_module_add_parameter.
  * Source: torch.nn.ParameterDict. */
 HT_API ht_module *ht_nn_parameter_dict(int count, const char *const names[],
                                        ht_tensor *const parameters[]);
