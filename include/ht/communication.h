@@ -115,7 +115,7 @@ HT_API int ht_finalize(void);
 HT_API bool ht_is_initialized(void);
 
 /* The number of compute threads of this rank: OMP_NUM_THREADS, or the cores of the node divided by
- * the ranks on it. Not collective. */
+ * the ranks on it; 1 before ht_init. Not collective. */
 HT_API int ht_get_num_threads(void);
 
 #define HT_COMM_WORLD (ht_comm_world())
@@ -248,7 +248,7 @@ typedef enum ht_reduce_op {
 
 /* Finishes a request: waits for its end, releases it, and sets *request to NULL.
  *
- * It ends after the other ranks have made their calls.
+ * A collective one ends after all ranks have made their calls.
  *
  * request: *request may be NULL; this gives the thread's last error, HT_SUCCESS without one.
  * Result: the status of the operation.
