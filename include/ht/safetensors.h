@@ -75,7 +75,8 @@ typedef struct ht_safetensors_text {
  * count, metadata: the texts, each with a key of its own. PyTorch programs expect the value "pt"
  *   for the key "format".
  * Collective over comm, agrees.
- * Errors: also HT_ERR_ARGUMENT if a text is NULL or not UTF-8, or a key comes twice. */
+ * Errors: also HT_ERR_ARGUMENT for a count below 0, if a text is NULL or not UTF-8, or a key comes
+ * twice. */
 HT_API ht_status ht_safetensors_save_ext(const ht_value *tensors, const char *path, int count,
                                          const ht_safetensors_text metadata[], ht_comm *comm);
 
