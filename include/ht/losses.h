@@ -109,7 +109,7 @@ HT_API ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tenso
 /* target (log(target) - x): the divergence of the distribution target from the one with the
  * logarithms x.
  *
- * target: of x's shape. log_target: it holds logarithms; PyTorch's default is false.
+ * target: of x's shape; 0 has loss 0. log_target: it holds logarithms; PyTorch's default is false.
  * reduction: also HT_BATCH_MEAN, which is the divergence of a batch. */
 HT_API ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target,
                             ht_reduction_mode reduction);
@@ -118,7 +118,7 @@ HT_API ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target,
 
 /* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100.
  *
- * x: probabilities; numbers outside [0, 1] give NaN. target: of x's shape.
+ * x: probabilities; numbers outside [0, 1] give NaN, where PyTorch fails. target: of x's shape.
  * weight: a factor of each loss, which broadcasts to x; NULL for 1. reduction: see the top. */
 HT_API ht_tensor *ht_binary_cross_entropy(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
                                           ht_reduction_mode reduction);
@@ -237,8 +237,8 @@ HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
 HT_API ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
                                          double margin, ht_reduction_mode reduction);
 
-/* 1 - cos where target is 1, max(0, cos - margin) where it is -1, with the cosine of the angle
- * between rows of x1 and x2.
+/* 1 - cos where target is 1, max(0, cos - margin) where it is -1, and 0 elsewhere. cos is the cosine
+ * of the angle between rows of x1 and x2.
  *
  * x1, x2: (N, D) or (D). target: (N) or (). margin: PyTorch's default is 0.
  * reduction: see the top. */
