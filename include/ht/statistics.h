@@ -81,14 +81,16 @@ HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
 /* max(a, b), element by element.
  *
  * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
- * Logically collective. Differentiable; equal elements share the gradient.
+ * Logically collective, unless an operand has to be moved as there. Differentiable; equal elements
+ * share the gradient.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);
 
 /* min(a, b), element by element.
  *
  * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
- * Logically collective. Differentiable; equal elements share the gradient.
+ * Logically collective, unless an operand has to be moved as there. Differentiable; equal elements
+ * share the gradient.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b);
 
