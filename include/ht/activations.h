@@ -3,7 +3,8 @@
  * Activations: functions of each element, and the softmax family along an axis.
  *
  * x may have any split. Logically collective, unless a comment says collective. Differentiable.
- * Results are like x, with its dtype and split, and scoped; NULL after an error. NaN stays NaN.
+ * Results are like x, with its dtype, split and slabs, and scoped; NULL after an error. NaN stays
+ * NaN.
  * Errors: HT_ERR_DTYPE unless x has a floating dtype, and HT_ERR_ARGUMENT for a parameter outside
  * of its range, or an axis that x lacks. A parameter without a range may be any number, also NaN.
  * Source: torch.nn.functional. */
@@ -44,7 +45,8 @@ HT_API ht_tensor *ht_prelu(ht_tensor *x, ht_tensor *weight);
 
 /* x where x > 0, else slope x, with a slope for each element, drawn uniformly from [lower, upper).
  *
- * lower, upper: lower <= upper; PyTorch's defaults are 1 / 8 and 1 / 3.
+ * lower, upper: lower <= upper; PyTorch's defaults are 1 / 8 and 1 / 3. In training, float32 holds
+ *   lower, upper and upper - lower.
  * training: false takes the slope (lower + upper) / 2 for all elements, and draws nothing.
  * seed, draw: as for ht_dropout (ht/functional.h). */
 HT_API ht_tensor *ht_rrelu(ht_tensor *x, double lower, double upper, bool training, uint64_t seed,
@@ -118,7 +120,8 @@ HT_API ht_tensor *ht_tanhshrink(ht_tensor *x);
  *
  * axis: of an even length; PyTorch's default is -1.
  * Collective if axis is the split axis.
- * Result: half as long along axis.
+ * Result: half as long along axis. Along the split axis it has the slabs of the first half
+ * (ht_narrow), and may be unbalanced.
  * Errors: HT_ERR_SHAPE if the length is odd. */
 HT_API ht_tensor *ht_glu(ht_tensor *x, int axis);
 
