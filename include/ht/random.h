@@ -3,8 +3,9 @@
  * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index). The
  * same seed gives the same global tensor on any number of ranks and for every split.
  *
- * Each communicator counts its own draws: a draw on a part of the ranks does not move the count of
- * other communicators. Draw n has the same numbers on each communicator.
+ * Each communicator counts its own draws, one for each call: a draw on a part of the ranks does not
+ * move the count of other communicators. Draw n has the same numbers on each communicator. Seed and
+ * counts are those of the process, and 0 at first.
  *
  * Calls are logically collective unless their comment says otherwise. ndim, shape, dtype, split,
  * device and comm, and the difference of short and long calls, are those of ht/factories.h. Draws
@@ -12,7 +13,7 @@
  * equally often get the same numbers. Results are scoped.
  *
  * Common errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if
- * a call does not support dtype. HT_ERR_ARGUMENT if the range is empty, or dtype cannot hold it.
+ * a call does not support dtype. HT_ERR_ARGUMENT for numbers outside of what a comment names.
  * Source: heat.random. */
 #ifndef HT_RANDOM_H
 #define HT_RANDOM_H
@@ -64,7 +65,8 @@ HT_API ht_tensor *ht_randint_ext(int64_t low, int64_t high, int ndim, const int6
 /* Replaces x by one draw, uniform in [low, high).
  *
  * x: of a floating dtype.
- * low, high: low <= high; the dtype of x must hold low, high and high - low.
+ * low, high: low <= high, where equal ones fill x with low; the dtype of x must hold low, high and
+ *   high - low.
  * Errors: HT_ERR_STATE where ht_fill_ refuses x. */
 HT_API ht_status ht_uniform_(ht_tensor *x, double low, double high);
 
@@ -114,7 +116,8 @@ HT_API ht_tensor *ht_randperm(int64_t n, ht_dtype dtype, int split);
 HT_API ht_tensor *ht_randperm_ext(int64_t n, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
 
-/* Returns a copy of x whose rows (indices of axis 0) are in the order that ht_randperm would draw.
+/* Returns a copy of x whose rows (indices of axis 0) are in the order that ht_randperm would draw
+ * next on the communicator of x.
  *
  * Collective if x is split along axis 0, with one Alltoall of the rows; else logically collective.
  * Differentiable.
