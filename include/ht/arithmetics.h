@@ -8,10 +8,11 @@
  * axes raises only the kind of the dtype (bool, integer, floating, complex). For example, float32
  * with a float64 without axes gives float32, and int32 with it float64 (ht_result_type). A number
  * does the same: it takes the tensor's dtype unless its kind is higher (ht/number.h). ht_scalar
- * makes a number an operand. "Not for bool" and the like are about the dtype that results.
+ * makes a number an operand. "Not for bool" and the like are about the dtype that results. Integers
+ * wrap around.
  *
- * Result: the split and slabs of the first operand that is split along an axis with the length that
- * the result has there. A replicated operand costs nothing.
+ * Result: scoped, with the split and slabs of the first operand that is split along an axis with
+ * the length that the result has there. A replicated operand costs nothing.
  *
  * Collectivity: logically collective, unless a function's comment says otherwise. A split operand
  * with another split or other slabs than the result is moved, which is collective.
@@ -87,8 +88,8 @@ HT_API ht_tensor *ht_pos(ht_tensor *x);
 
 /* a^b, a to the power of b; not for bool.
  *
- * Integers wrap around. Their negative powers are rounded towards 0. So these are 0, except for
- * a = 1 and a = -1. */
+ * Negative powers of integers are rounded towards 0. So these are 0, except for a = 1 and a = -1;
+ * NumPy refuses them. */
 HT_API ht_tensor *ht_pow(ht_tensor *a, ht_tensor *b);
 
 /* floor(a / b); not for bool or complex numbers. Not differentiable.
@@ -113,14 +114,14 @@ HT_API ht_tensor *ht_fmod(ht_tensor *a, ht_tensor *b);
  * Errors: HT_ERR_ARGUMENT if quotient or rest is NULL. */
 HT_API ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor **rest);
 
-/* The greatest common divisor of integers a and b, not negative; gcd(0, 0) = 0.
+/* The greatest common divisor of integers a and b, not negative; gcd(0, 0) = 0. Not for bool.
  *
- * A result that the dtype does not hold wraps around. Not differentiable. */
+ * Not differentiable. */
 HT_API ht_tensor *ht_gcd(ht_tensor *a, ht_tensor *b);
 
-/* The least common multiple of integers a and b, not negative.
+/* The least common multiple of integers a and b, not negative. Not for bool.
  *
- * A result that the dtype does not hold wraps around. Not differentiable. */
+ * Not differentiable. */
 HT_API ht_tensor *ht_lcm(ht_tensor *a, ht_tensor *b);
 
 /* sqrt(a^2 + b^2) without overflow; not for complex numbers. Integers and bool give float32. */
@@ -206,7 +207,7 @@ HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
  * axis: negative from the end; HT_NONE for all axes.
  * Collective if the split axis is summed.
  * Result: without the axis; int64 for integers and bool, else the dtype of x. Replicated if the
- * split axis is summed, otherwise split as x. */
+ * split axis is summed, otherwise in the split and slabs of x. */
 HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
 
 /* ht_sum with options: several axes, kept dimensions, dtype, initial value, `where`.
@@ -228,7 +229,7 @@ HT_API ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options);
  *
  * axis: negative from the end; HT_NONE for all axes.
  * Collective if the split axis is reduced.
- * Result: axes, split and dtype as those of ht_sum. */
+ * Result: axes, split, slabs and dtype as those of ht_sum. */
 HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
 
 /* ht_prod with options: several axes, kept dimensions, dtype, initial value, `where`.
@@ -248,7 +249,7 @@ HT_API ht_tensor *ht_nanprod(ht_tensor *x, int axis);
  *
  * axis: negative from the end.
  * Collective if axis is the split axis.
- * Result: the shape and split of x; int64 for integers and bool, else the dtype of x. */
+ * Result: the shape, split and slabs of x; int64 for integers and bool, else the dtype of x. */
 HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
 
 /* y[i] = x[0] ... x[i] along an axis; dtypes and rounding are those of ht_prod.
@@ -258,7 +259,7 @@ HT_API ht_tensor *ht_cumsum(ht_tensor *x, int axis);
  *
  * axis: negative from the end.
  * Collective if axis is the split axis.
- * Result: the shape and split of x. */
+ * Result: as that of ht_cumsum. */
 HT_API ht_tensor *ht_cumprod(ht_tensor *x, int axis);
 
 /* Replaces x by ht_cumsum of x along axis. Collective if axis is the split axis.
