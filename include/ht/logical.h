@@ -45,20 +45,22 @@ HT_API ht_tensor *ht_isneginf(ht_tensor *x);
  * For an integer, whether it is negative; false for bool. */
 HT_API ht_tensor *ht_signbit(ht_tensor *x);
 
-/* Whether |a - b| <= atol + rtol |b|, computed in the operands' dtype.
+/* Whether |a - b| <= atol + rtol |b|, computed in the operands' dtype, or a == b.
  *
- * An infinity is close to itself alone.
+ * An infinity is close to itself alone. For integers and bool, the right side is a double. torch
+ * refuses operands of two dtypes, which promote here.
  *
- * rtol: the relative tolerance; NumPy's is 1e-5.
- * atol: the absolute tolerance; NumPy's is 1e-8.
+ * rtol: the relative tolerance, any number; NumPy's is 1e-5.
+ * atol: the absolute tolerance, any number; NumPy's is 1e-8.
  * equal_nan: whether NaN is close to NaN. */
 HT_API ht_tensor *ht_isclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* Whether all elements of a and b are close, see ht_isclose; the same answer on every rank.
+/* Whether all elements of a and b, broadcast, are close, see ht_isclose; the same answer on every
+ * rank, and true for no elements.
  *
  * rtol, atol, equal_nan: as in ht_isclose.
  * close: *close is set to the answer on success.
- * Collective.
+ * Collective if a or b is split.
  * Errors: HT_ERR_ARGUMENT if close is NULL. */
 HT_API ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool equal_nan,
                              bool *close);
