@@ -12,11 +12,15 @@
  * split, device, comm: as in ht/factories.h, with HT_LOCAL in the short forms. Loaders are
  *   collective over comm, which is ht_get_comm() in the short forms.
  * Result: scoped, without a history. NULL on all ranks after an error on one.
+ * Slabs are canonical. Files of a folder are those with the ending, in letters of either case, in
+ * the byte order of their names. Folders inside it are left out.
  * Errors: HT_ERR_ARGUMENT if ranks differ in dtype, split or axis. HT_ERR_IO if a file is missing
- * or cannot be read. HT_ERR_FORMAT if its content is wrong. Messages name the file.
+ * or cannot be read. HT_ERR_FORMAT if its content is wrong, if it has more than HT_MAX_NDIM axes,
+ * or if no dtype holds its elements: text, records, longer floats. Messages name the file.
  *
- * Savers. They are collective over the communicator of x, and take the path of rank 0 as it is:
- * unlike numpy.save, they add no ending to it.
+ * Savers. They are collective over the communicator of x, which may have any split and device, and
+ * stays as it is. They take the path of rank 0 as it is: unlike numpy.save, they add no ending to
+ * it.
  * A new file is written under another name, and gets its own name when it is complete. Space is
  * reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
  * removed, and the file that it was to replace is intact. A file that is replaced keeps its
@@ -36,8 +40,8 @@ HT_BEGIN_DECLS
 
 /* Loads the data set `dataset` of the HDF5 file path into a tensor of dtype and split.
  *
- * Half precision is read as float32. An enumeration {FALSE = 0, TRUE = 1} is read as bool; any
- * other is HT_ERR_FORMAT. Messages name the data set, too.
+ * Half precision is read as float32, and a compound {r, i} as complex. An enumeration {FALSE = 0,
+ * TRUE = 1} is read as bool; any other is HT_ERR_FORMAT. Messages name the data set, too.
  *
  * Collective, agrees.
  * Errors: also HT_ERR_FORMAT if the file is not HDF5, or if the name belongs to nothing or to an
@@ -61,8 +65,9 @@ HT_API ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dty
  *   the file is as it was before. Only one rank at a time may add to a file, with a barrier in
  *   between.
  * Collective over the communicator of x, agrees.
- * Errors: HT_ERR_ARGUMENT if mode or a name is invalid. HT_ERR_IO if the write fails, or the name
- * in the file belongs to an object that is not a data set. */
+ * Errors: HT_ERR_ARGUMENT if mode is another, or a name is empty or too long, or dataset has an
+ * empty part or ".". HT_ERR_IO if the write fails, or the name in the file belongs to an object
+ * that is not a data set. */
 HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset,
                               const char *mode);
 
@@ -75,13 +80,14 @@ HT_API ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *datase
  * Collective, agrees.
  * Result: split along axis 0.
  * Errors: those of ht_load_hdf5 for each file. HT_ERR_SHAPE if shapes differ along another axis.
- * HT_ERR_IO if the folder has no such file.
+ * HT_ERR_IO if the folder has no such file. HT_ERR_ARGUMENT for data sets without axes.
  * Source: heat.load_multiple_hdf5. */
 HT_API ht_tensor *ht_load_multiple_hdf5(const char *folder, const char *dataset, ht_dtype dtype);
 
 /* ht_load_multiple_hdf5 of folder, dataset and dtype with any axis and split, on device and comm.
  *
- * axis: the data sets are concatenated along it.
+ * axis: the data sets are concatenated along it. HT_ERR_ARGUMENT if they lack it.
+ * split: of the result; it may be another axis, or HT_NONE.
  * Collective over comm, agrees. */
 HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *dataset, ht_dtype dtype,
                                             int axis, int split, ht_device *device, ht_comm *comm);
@@ -91,8 +97,7 @@ HT_API ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *data
  * Versions 1 to 3, C and Fortran order, and either byte order are read.
  *
  * Collective, agrees.
- * Errors: HT_ERR_FORMAT also for longer floats, texts, times, records and objects, and for a file
- * that is damaged or too short.
+ * Errors: HT_ERR_FORMAT also for times and objects, and for a file that is damaged or too short.
  * Source: numpy.load. */
 HT_API ht_tensor *ht_load_npy(const char *path, ht_dtype dtype, int split);
 
@@ -110,13 +115,14 @@ HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, h
  * split: the axis of the concatenation, and the split of the result.
  * Collective, agrees.
  * Errors: HT_ERR_SHAPE if shapes differ along another axis. HT_ERR_IO if the folder has no such
- * file.
+ * file. HT_ERR_ARGUMENT if split is not an axis of them, HT_NONE and HT_LOCAL included.
  * Source: heat.load_npy_from_path. */
 HT_API ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split);
 
 /* ht_load_npy_from_path of path and dtype with any split, on device and comm.
  *
- * axis: the arrays are concatenated along it.
+ * axis: the arrays are concatenated along it. HT_ERR_ARGUMENT if they lack it.
+ * split: of the result; it may be another axis, or HT_NONE.
  * Collective over comm, agrees. */
 HT_API ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, int axis, int split,
                                             ht_device *device, ht_comm *comm);
@@ -166,8 +172,8 @@ HT_API ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separ
  * header_lines, separator, dtype: those of ht_load_csv, for each file.
  * axis: the tables are concatenated along it, and the result is split along it; HT_NONE is 0.
  * Collective, agrees.
- * Errors: HT_ERR_SHAPE if tables differ along the other axis. HT_ERR_IO if the folder has no such
- * file.
+ * Errors: those of ht_load_csv for each file. HT_ERR_SHAPE if tables differ along the other axis.
+ * HT_ERR_IO if the folder has no such file. HT_ERR_ARGUMENT for another axis.
  * Source: heat.load_csv_from_folder, which skips one line of each file. */
 HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, char separator,
                                           ht_dtype dtype, int axis);
