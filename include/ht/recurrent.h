@@ -2,9 +2,10 @@
  *
  * Recurrent networks, as functions and as layers. Source: torch.nn.
  *
- * Operands may be split along the batch; results then have that split, too. Weights are replicated
- * on their communicator, and their gradients are summed over it. Differentiable in all floating
- * operands. Results are scoped; NULL after an error.
+ * Operands may be split along the batch; results then have that split, too. An output has the slabs
+ * of x; h_n and c_n of layers are balanced. Weights are replicated on the communicator of x, and
+ * their gradients are summed over it. All operands but lengths have the floating dtype of x, and so
+ * have results. Differentiable in all of them. Results are scoped; NULL after an error.
  * A layer in one direction is one node of the graph (src/nn/functional/recurrent/layer.c). With
  * proj_size it is a few nodes for each step.
  * Layers are owned, with process-local float32 parameters, uniform in +-1 / sqrt(hidden_size). They
@@ -58,12 +59,15 @@ HT_API ht_recurrent_inputs ht_recurrent_inputs_default(void);
  *
  * x: (L, N, in), or (L, in) without a batch; L is at least 1.
  * count, weights: for each layer, and there for each direction, weight_ih (hidden, in), weight_hh
- *   (hidden, hidden), and with `bias` bias_ih (hidden) and bias_hh (hidden).
+ *   (hidden, hidden), and with `bias` bias_ih (hidden) and bias_hh (hidden). Behind the first
+ *   layer, `in` is directions times the length of h.
  * options, inputs: NULL: the defaults.
  * h_n: receives the last states, in the shape of h_0; NULL: not wanted.
  * Collective if x is split.
- * Result: the states of the last layer, (L, N, directions hidden).
- * Errors: HT_ERR_ARGUMENT if count is not the number of weights.
+ * Result: the states of the last layer, (L, N, directions hidden), without N if x has none; (N, L,
+ * directions hidden) with batch_first.
+ * Errors: HT_ERR_ARGUMENT if count is not the number of weights, and for a length out of its range.
+ * HT_ERR_SHAPE also if L is 0.
  * Source: torch.nn.RNN. */
 HT_API ht_tensor *ht_rnn(ht_tensor *x, int count, ht_tensor *const weights[],
                          const ht_recurrent_options *options, const ht_recurrent_inputs *inputs,
@@ -74,11 +78,12 @@ HT_API ht_tensor *ht_rnn(ht_tensor *x, int count, ht_tensor *const weights[],
  * Here (i, f, g, o) = (sigmoid, sigmoid, tanh, sigmoid)(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh).
  * x, options, inputs, h_n: as for ht_rnn.
  * count, weights: as for ht_rnn, with 4 hidden rows. With proj_size, weight_hr (proj_size, hidden)
- *   follows for each layer and direction; h_t is multiplied by it.
+ *   follows for each layer and direction; h_t is multiplied by it, and weight_hh has proj_size
+ *   columns.
  * c_n: receives the last c, in the shape of c_0; NULL: not wanted.
  * Collective if x is split.
- * Result: as that of ht_rnn.
- * Errors: HT_ERR_ARGUMENT if count is not the number of weights.
+ * Result: as that of ht_rnn; with proj_size, directions proj_size features.
+ * Errors: those of ht_rnn.
  * Source: torch.nn.LSTM. */
 HT_API ht_tensor *ht_lstm(ht_tensor *x, int count, ht_tensor *const weights[],
                           const ht_recurrent_options *options, const ht_recurrent_inputs *inputs,
@@ -92,7 +97,7 @@ HT_API ht_tensor *ht_lstm(ht_tensor *x, int count, ht_tensor *const weights[],
  * count, weights: as for ht_rnn, with 3 hidden rows in the order r, z, n.
  * Collective if x is split.
  * Result: as that of ht_rnn.
- * Errors: HT_ERR_ARGUMENT if count is not the number of weights.
+ * Errors: those of ht_rnn.
  * Source: torch.nn.GRU. */
 HT_API ht_tensor *ht_gru(ht_tensor *x, int count, ht_tensor *const weights[],
                          const ht_recurrent_options *options, const ht_recurrent_inputs *inputs,
@@ -137,7 +142,7 @@ HT_API ht_tensor *ht_gru_cell(ht_tensor *x, ht_tensor *h, ht_tensor *weight_ih,
  *
  * It takes a tensor x and gives the output; or a map of x, h_0, c_0 and lengths, of which all but x
  * may be missing, and gives a map of output, h_n and (LSTM) c_n. ht_nn_recurrent_forward makes and
- * reads these maps.
+ * reads these maps. Other inputs are HT_ERR_ARGUMENT.
  * input_size, hidden_size: the lengths of `in` and `hidden`, at least 1.
  * Not collective.
  * Source: torch.nn.RNN. */
@@ -176,7 +181,8 @@ HT_API ht_tensor *ht_nn_recurrent_forward(ht_module *module, ht_tensor *x,
                                           const ht_recurrent_inputs *inputs, ht_tensor **h_n,
                                           ht_tensor **c_n);
 
-/* Returns a layer that computes ht_rnn_cell, with parameters weight_ih, weight_hh, bias_ih, bias_hh.
+/* Returns a layer that computes ht_rnn_cell, with parameters weight_ih, weight_hh, bias_ih,
+ * bias_hh.
  *
  * It takes x, or a list of x and h, and gives the next h.
  * input_size, hidden_size: the lengths of `in` and `hidden`, at least 1.
