@@ -10,7 +10,8 @@
  *     slowest first; the others are not read.
  *
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
- * x. Results are scoped and split as x.
+ * x. Results are scoped, with the dtype and the split of x, in its slabs or in canonical ones. If x
+ * is unbalanced, a call may thus be collective.
  * Layers are owned, with process-local float32 parameters. Those that have parameters take
  * process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
@@ -36,8 +37,8 @@ typedef struct ht_conv_options {
     int64_t output_padding[3]; /* 0. Transposed only: more elements behind the others, fewer than
                                   the larger one of stride and dilation */
     int64_t groups;            /* 1; divides the channels of x and of the result */
-    bool same;                 /* false; true: the padding that keeps lengths. Only for a stride of
-                                  1, and not transposed */
+    bool same;                 /* false; true: the padding that keeps lengths, in place of
+                                  `padding`. Only for a stride of 1, and not transposed */
     ht_pad_mode padding_mode;  /* HT_PAD_CONSTANT, with 0. Not transposed */
 } ht_conv_options;
 
@@ -53,12 +54,16 @@ HT_API ht_conv_options ht_conv_options_default(void);
 HT_API ht_tensor *ht_conv1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv_options *options);
 
-/* ht_conv2d with all options: x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) or NULL. */
+/* ht_conv2d with all options: x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) or NULL.
+ *
+ * Errors: those of ht_conv1d. */
 HT_API ht_tensor *ht_conv2d_ext(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                 const ht_conv_options *options);
 
 /* Convolution over three axes: x (N, C, D, H, W), weight (O, C / groups, kd, kh, kw), bias (O) or
- * NULL, options -> (N, O, D', H', W'). The windows along D are copied. */
+ * NULL, options -> (N, O, D', H', W'). The windows along D are copied.
+ *
+ * Errors: those of ht_conv1d. */
 HT_API ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                             const ht_conv_options *options);
 
@@ -70,16 +75,18 @@ HT_API ht_tensor *ht_conv3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
  * x: (N, C, L).
  * weight: (C, O / groups, k).
  * bias: (O) or NULL.
- * options: NULL takes the defaults. same and padding_mode are HT_ERR_ARGUMENT. */
+ * options: NULL takes the defaults. same and padding_mode are HT_ERR_ARGUMENT.
+ * Errors: HT_ERR_SHAPE also if L' is below 1. */
 HT_API ht_tensor *ht_conv_transpose1d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                       const ht_conv_options *options);
 
-/* ht_conv_transpose1d over two axes of x, with weight (C, O / groups, kh, kw), bias and options. */
+/* ht_conv_transpose1d over two axes of x (N, C, H, W), with weight (C, O / groups, kh, kw), bias
+ * and options. */
 HT_API ht_tensor *ht_conv_transpose2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                       const ht_conv_options *options);
 
-/* ht_conv_transpose1d over three axes of x, with weight (C, O / groups, kd, kh, kw), bias and
- * options. */
+/* ht_conv_transpose1d over three axes of x (N, C, D, H, W), with weight (C, O / groups, kd, kh,
+ * kw), bias and options. */
 HT_API ht_tensor *ht_conv_transpose3d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
                                       const ht_conv_options *options);
 
@@ -110,7 +117,8 @@ HT_API ht_pool_options ht_pool_options_default(void);
  * Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d. */
 HT_API ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options);
 
-/* Maxima of x over windows; the gradient goes to the first of equal elements.
+/* Maxima of x over windows, and NaN where a window has one; the gradient goes to the first of equal
+ * elements.
  *
  * options: the windows. Shapes and errors are those of ht_avg_pool.
  * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d. */
@@ -131,11 +139,12 @@ HT_API ht_tensor *ht_max_pool_ext(ht_tensor *x, const ht_pool_options *options,
  * gradient of 0.
  * x: (N, C, L').
  * indices: integers in the shape of x, from 0 to the length of a plane of the result - 1.
- * options: kernel, stride and padding of the pooling.
+ * options: kernel, stride and padding of the pooling; others are not read.
  * length: L for each axis behind the channels, less than a stride away from the usual length. NULL
  * or 0: the usual length, (L' - 1) stride - 2 padding + kernel.
  * Collective if x or indices is split.
- * Errors: HT_ERR_ARGUMENT also for an index out of range.
+ * Result: (N, C, L), in the slabs of x.
+ * Errors: HT_ERR_ARGUMENT also for an index out of range, HT_ERR_SHAPE also for another length.
  * Source: torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d. */
 HT_API ht_tensor *ht_max_unpool(ht_tensor *x, ht_tensor *indices, const ht_pool_options *options,
                                 const int64_t length[]);
@@ -157,16 +166,18 @@ HT_API ht_fractional_options ht_fractional_options_default(void);
  *
  * Window j begins at floor((j + s) a) - floor(s a), where a = (L - kernel) / (L' - 1) and s is a
  * sample; the last one begins at L - kernel. Computed in float64 for a float64 x, else in float32.
- * samples: (N, C, axes), floating, in [0, 1): s along D, H, W, or W, H, or L. NULL: drawn from
- * seed, draw and the global index.
+ * samples: (N, C, axes), floating, of any split, in [0, 1), which is not checked: s along D, H, W,
+ * or W, H, or L. NULL: drawn from seed, draw and the global index.
  * options: the windows. The defaults have neither length nor ratio, so NULL is an error.
  * indices: as for ht_max_pool_ext.
- * Errors: HT_ERR_SHAPE also if length is 0 without a ratio, or too long.
+ * Collective if samples have another split or other slabs than x.
+ * Errors: HT_ERR_SHAPE for a kernel, length or ratio out of range, and if length is 0 without a
+ * ratio.
  * Source: torch.nn.functional.fractional_max_pool2d, fractional_max_pool3d. */
 HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
                                          const ht_fractional_options *options, ht_tensor **indices);
 
-/* (sum x^p)^(1 / p) over windows of x.
+/* (sum x^p)^(1 / p) over windows of x. A fractional power of a negative number is NaN.
  *
  * p: neither 0 nor NaN. options: the windows, without padding.
  * Errors: those of ht_avg_pool.
@@ -181,7 +192,8 @@ HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *opti
  * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
 HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
 
-/* Maxima of x over the windows of ht_adaptive_avg_pool with this length.
+/* Maxima of x over the windows of ht_adaptive_avg_pool with this length, without their indices. NaN
+ * and gradients as for ht_max_pool.
  *
  * Result: x itself if no length changes.
  * Errors: those of ht_adaptive_avg_pool; HT_ERR_SHAPE also without channels. */
