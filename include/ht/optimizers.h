@@ -10,8 +10,10 @@
  *
  * parameters: a list value, such as ht_module_parameters returns, or a map of tensors; one tensor
  * is neither. The entries are different leaves of dtype float32 or float64, and not read-only
- * views. They need not require gradients: a parameter without a gradient is left alone. The
- * optimizer retains each.
+ * views, on any devices and communicators. They need not require gradients: a parameter without a
+ * gradient is left alone. The optimizer retains each. Its states have the dtype, the device, the
+ * split and the slabs of their parameter. A step updates the part of this rank, unless a block says
+ * that it is collective.
  * lr: a finite number of at least 0.
  * options: NULL takes the defaults. A coefficient of a running mean (beta1, beta2, rho, alpha of
  * RMSprop) is in [0, 1). Every other number is finite and at least 0, unless a comment says
@@ -196,7 +198,8 @@ HT_API ht_lbfgs_options ht_lbfgs_options_default(void);
  * With momentum, v = momentum v + (1 - dampening) g, then p -= lr v. The first v is g. With
  * nesterov, p -= lr (g + momentum v).
  *
- * parameters, lr, options: see the top. nesterov needs momentum above 0 and dampening 0.
+ * parameters, lr, options: see the top. nesterov needs momentum above 0 and dampening 0, else it is
+ *   HT_ERR_ARGUMENT.
  * Source: torch.optim.SGD. */
 HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_options *options);
 
@@ -311,7 +314,7 @@ HT_API ht_optimizer *ht_optim_asgd(ht_value *parameters, double lr, const ht_asg
  *
  * parameters, lr: see the top.
  * options: see the top. eps is above 0.
- * Collective if a parameter is split along another axis than the first.
+ * Steps are collective if a parameter is split along another axis than the first.
  * Source: torch.optim.SparseAdam. */
 HT_API ht_optimizer *ht_optim_sparse_adam(ht_value *parameters, double lr,
                                           const ht_sparse_adam_options *options);
@@ -358,7 +361,8 @@ HT_API ht_optimizer *ht_optim_muon(ht_value *parameters, double lr, const ht_muo
  * same loss on all of them. A data-parallel wrapper averages the gradients; give it no optimizer.
  *
  * parameters, lr: see the top. There is one group only.
- * options: NULL takes the defaults.
+ * options: NULL takes the defaults. Tolerances are finite.
+ * Steps are collective if a parameter is split.
  * Source: torch.optim.LBFGS. */
 HT_API ht_optimizer *ht_optim_lbfgs(ht_value *parameters, double lr,
                                     const ht_lbfgs_options *options);
@@ -371,8 +375,8 @@ HT_API ht_optimizer *ht_optim_lbfgs(ht_value *parameters, double lr,
  * optimizer: gets the group; unchanged after an error.
  * parameters, lr: as for ht_optim_sgd; no parameter is in the optimizer already.
  * options: NULL takes those of the first group.
- * Errors: HT_ERR_ARGUMENT for an optimizer of another kind, or a parameter that it already has;
- * HT_ERR_STATE under a wrapper. */
+ * Errors: those of ht_optim_sgd. HT_ERR_ARGUMENT for an optimizer of another kind, or a parameter
+ * that it already has; HT_ERR_STATE under a wrapper. */
 HT_API ht_status ht_optim_sgd_add_param_group(ht_optimizer *optimizer, ht_value *parameters,
                                               double lr, const ht_sgd_options *options);
 
