@@ -12,6 +12,8 @@
  * x has the shape of b, with the batch axes of a if b has none. If b is split and has all axes of
  * x, x has the split of b. Otherwise one matrix gives x without a split, and a batch gives x split
  * along its first axis if a or b is split.
+ * Split results are balanced, with one exception: functions of one operand keep the slabs of a batch
+ * that is split along a batch axis.
  * Each rank solves for its own columns of b, and receives factors of a if a is split. If b has no
  * split, or one column, each rank solves for all of it. */
 #ifndef HT_SOLVERS_H
@@ -44,7 +46,8 @@ HT_API ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b);
 /* Returns the inverse a^-1 of square matrices, in the split of a.
  *
  * Differentiable.
- * Errors: HT_ERR_ARGUMENT if a is singular. */
+ * Errors: HT_ERR_ARGUMENT if a is singular.
+ * Source: torch.linalg.inv. */
 HT_API ht_tensor *ht_inv(ht_tensor *a);
 
 /* Returns the determinants of a: (..., n, n) -> (...).
@@ -52,14 +55,16 @@ HT_API ht_tensor *ht_inv(ht_tensor *a);
  * A singular a gives 0 and has no gradient.
  * Differentiable.
  * Result: no split, except that of a batch.
- * Errors: HT_ERR_ARGUMENT in the backward pass if a is singular. */
+ * Errors: HT_ERR_ARGUMENT in the backward pass if a is singular.
+ * Source: torch.linalg.det. */
 HT_API ht_tensor *ht_det(ht_tensor *a);
 
 /* Computes the determinants of a as sign e^logarithm, which overflows later than ht_det.
  *
  * sign: receives numbers of absolute value 1, or 0 if a is singular. Not differentiable.
  * logarithm: receives real numbers, or -inf if a is singular. Differentiable.
- * Result: shapes and splits as of ht_det. */
+ * Result: shapes and splits as of ht_det; sign in the dtype of a.
+ * Source: torch.linalg.slogdet. */
 HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarithm);
 
 /* Returns the pseudo-inverses of a by ht_svd: (..., m, n) -> (..., n, m).
@@ -73,7 +78,7 @@ HT_API ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarith
 HT_API ht_tensor *ht_pinv(ht_tensor *a);
 
 /* ht_pinv of a with another bound: singular values up to rtol times the largest one count as 0.
- * rtol is not checked. */
+ * rtol is not checked; if it is NaN, all count as 0. */
 HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
 
 /* Returns the x with the least |a x - b| for each column of b, and among these the shortest one.
@@ -88,7 +93,7 @@ HT_API ht_tensor *ht_pinv_ext(ht_tensor *a, double rtol);
 HT_API ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b);
 
 /* ht_lstsq of a and b with another bound: singular values up to rtol times the largest one count as
- * 0. rtol is not checked. */
+ * 0. rtol is not checked; if it is NaN, all count as 0. */
 HT_API ht_tensor *ht_lstsq_ext(ht_tensor *a, ht_tensor *b, double rtol);
 
 /* Solves a x = b by conjugate gradients from x0, in at most n steps.
@@ -135,7 +140,7 @@ HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
  *
  * Power iterations run on the factor r of its QR and on the inverse of r, from a random vector,
  * some 20 each. The estimate tends to be too small, not too large. Not differentiable.
- * condition: receives the estimate, at least 1; infinity if r is singular.
+ * condition: receives the estimate, at least 1, the same on all ranks; infinity if r is singular.
  * Errors: HT_ERR_SHAPE for a batch or m < n, HT_ERR_ARGUMENT if an element is NaN or infinite.
  * Source: heat.linalg.condest. */
 HT_API ht_status ht_condest(ht_tensor *x, double *condition);
