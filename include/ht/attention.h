@@ -18,7 +18,8 @@ HT_BEGIN_DECLS
 typedef struct ht_attention_options {
     size_t size;          /* set by ht_attention_options_default */
     ht_tensor *attn_mask; /* NULL. It broadcasts to (..., L, S): bool, where false leaves out a
-                             key, or numbers that are added to the scores. Borrowed */
+                             key, or numbers of float32 or the dtype of query that are added to
+                             the scores. Borrowed */
     double dropout_p;     /* 0, from 0 to 1. A weight becomes 0 with this probability, else it is
                              divided by 1 - dropout_p */
     bool is_causal;       /* false; true: row i takes the keys 0 to i. Not with attn_mask */
@@ -34,11 +35,13 @@ HT_API ht_attention_options ht_attention_options_default(void);
 /* softmax(query key^T / sqrt(E)) value for each batch, with the softmax along rows.
  *
  * Scores are never stored as a matrix: memory grows with L and S, but not with their product.
- * query: (..., L, E), floating. Leading axes of the three broadcast. Axis 0 of them may be split.
+ * query: (..., L, E), floating. Leading axes of the three broadcast, and may be absent. Axis 0 of
+ *   them may be split.
  * key, value: (..., S, E) and (..., S, Ev), of the dtype of query. One that is not split as the
  *   first split operand is resplit.
  * Collective if an operand has to be resplit. Differentiable.
- * Result: (..., L, Ev), split as the operands.
+ * Result: (..., L, Ev), with the dtype of query, and the split and slabs of the first split
+ * operand.
  * Source: torch.nn.functional.scaled_dot_product_attention. */
 HT_API ht_tensor *ht_scaled_dot_product_attention(ht_tensor *query, ht_tensor *key,
                                                   ht_tensor *value);
@@ -49,8 +52,9 @@ HT_API ht_tensor *ht_scaled_dot_product_attention(ht_tensor *query, ht_tensor *k
  * The dropout of a weight depends only on seed, draw and the weight's index in (..., L, S).
  * Differentiable in an attn_mask of numbers, too.
  * Collective if an operand has to be resplit.
- * Errors: also HT_ERR_SHAPE if heads of key or value do not divide those of query;
- * HT_ERR_ARGUMENT for attn_mask with is_causal. */
+ * Result: as that of ht_scaled_dot_product_attention.
+ * Errors: also HT_ERR_SHAPE if heads of key or value do not divide those of query, or enable_gqa
+ * finds no axis of heads; HT_ERR_ARGUMENT for attn_mask with is_causal. */
 HT_API ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tensor *key,
                                                       ht_tensor *value,
                                                       const ht_attention_options *options);
@@ -122,10 +126,14 @@ HT_API ht_transformer_options ht_transformer_options_default(void);
  *
  * Its inputs are src, or a list of src, src_mask and src_key_padding_mask, or a map of these names
  * and of the number is_causal (0). Masks are those of ht_nn_multihead_attention.
+ * Its output is a tensor in the shape of src: (L, N, d_model), (N, L, d_model) with batch_first, or
+ * (L, d_model).
  * d_model, num_heads: features, a multiple of the number of heads; at least 1.
  * options: NULL means the defaults.
  * Not collective.
  * Result: owned; parameters have the names of PyTorch.
+ * Errors: those of ht_nn_multihead_attention; HT_ERR_SHAPE in the forward pass for an input that
+ * does not fit.
  * Source: torch.nn.TransformerEncoderLayer. */
 HT_API ht_module *ht_nn_transformer_encoder_layer(int64_t d_model, int num_heads,
                                                   const ht_transformer_options *options);
@@ -134,8 +142,9 @@ HT_API ht_module *ht_nn_transformer_encoder_layer(int64_t d_model, int num_heads
  *
  * Its inputs are a list of tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask and
  * memory_key_padding_mask, of which the masks may be absent from the end. Or they are a map of
- * these names and of the numbers tgt_is_causal and memory_is_causal (0).
- * d_model, num_heads, options: as for ht_nn_transformer_encoder_layer.
+ * these names and of the numbers tgt_is_causal and memory_is_causal (0). Its output is a tensor in
+ * the shape of tgt.
+ * d_model, num_heads, options: as for ht_nn_transformer_encoder_layer, with its errors.
  * Not collective.
  * Result: owned.
  * Source: torch.nn.TransformerDecoderLayer. */
@@ -144,8 +153,8 @@ HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads
 
 /* A stack of num_layers copies of layer, and norm behind them.
  *
- * Its inputs are those of layer, but the name of src_mask is mask.
- * layer: copied and released, also after an error.
+ * Its inputs and its output are those of layer, but the name of src_mask is mask.
+ * layer: copied by ht_module_clone and released, also after an error. NULL is HT_ERR_ARGUMENT.
  * num_layers: at least 1.
  * norm: taken over, also after an error; NULL leaves it out.
  * Not collective.
@@ -153,9 +162,10 @@ HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads
  * Source: torch.nn.TransformerEncoder. */
 HT_API ht_module *ht_nn_transformer_encoder(ht_module *layer, int num_layers, ht_module *norm);
 
-/* A stack of num_layers copies of layer, and norm behind them. Its inputs are those of layer.
+/* A stack of num_layers copies of layer, and norm behind them. Its inputs and its output are those
+ * of layer.
  *
- * layer: copied and released, also after an error.
+ * layer: copied by ht_module_clone and released, also after an error. NULL is HT_ERR_ARGUMENT.
  * num_layers: at least 1.
  * norm: taken over, also after an error; NULL leaves it out.
  * Not collective.
@@ -168,16 +178,18 @@ HT_API ht_module *ht_nn_transformer_decoder(ht_module *layer, int num_layers, ht
  * Its inputs are a list of src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask,
  * tgt_key_padding_mask and memory_key_padding_mask, of which the masks may be absent from the end.
  * Or they are a map of these names and of the numbers src_is_causal, tgt_is_causal and
- * memory_is_causal (0).
+ * memory_is_causal (0). Its output is a tensor in the shape of tgt.
  * d_model, num_heads: as for ht_nn_transformer_encoder_layer; PyTorch's defaults are 512 and 8.
  * options: NULL means the defaults.
  * Not collective.
  * Result: owned. Matrices are initialised by Xavier's uniform distribution.
+ * Errors: those of ht_nn_transformer_encoder_layer. HT_ERR_SHAPE in the forward pass if src and tgt
+ * have other batches or features.
  * Source: torch.nn.Transformer. */
 HT_API ht_module *ht_nn_transformer(int64_t d_model, int num_heads,
                                     const ht_transformer_options *options);
 
-/* Returns the process-local float32 matrix (length, length) that is -inf above its diagonal, else 0.
+/* Returns the process-local float32 matrix (length, length): -inf above its diagonal, else 0.
  *
  * length: at least 0.
  * Not collective.
