@@ -3,9 +3,9 @@
  * Embeddings, similarities of vectors and bilinear products, as functions and as layers. Source:
  * torch.nn, torch.nn.functional.
  *
- * Operands may be split along the batch (axis 0); the result then has that split, too. A weight is
- * replicated on their communicator, and its gradient is summed over it. Differentiable in all
- * floating operands. Results are scoped; NULL after an error.
+ * Operands may be split along the batch (axis 0); the result then has that split and those slabs,
+ * too. A weight is replicated on their communicator, and its gradient is summed over it.
+ * Differentiable in all floating operands. Results are scoped; NULL after an error.
  * Layers are owned. Those with parameters have float32 ones, and take process-local batches
  * (ht/nn.h). The others take what their functions take. Constructors are not collective. A layer of
  * several inputs takes a list of tensors (ht_value_tensors) by ht_forward_value.
@@ -28,7 +28,8 @@ typedef struct ht_embedding_options {
     int64_t padding_idx;     /* HT_NO_PADDING. The gradient of this row is 0; from -rows to rows
                                 - 1, and a negative one counts from the end */
     double max_norm;         /* INFINITY; at least 0. Rows of indices with a larger norm are first
-                                scaled to it, in place */
+                                scaled to it, in place; nothing is recorded, and weight may be a
+                                leaf that requires gradients */
     double norm_type;        /* 2, the order of that norm; above 0 */
     bool scale_grad_by_freq; /* false; true: the gradient of a row is divided by the number of its
                                 indices */
@@ -75,8 +76,8 @@ HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
 /* Returns the mean, sum or maximum of the rows of weight in each bag of indices.
  *
  * A bag without rows gives 0. With offsets, memory is the number of bags times the longest bag.
- * indices: (bags, length), one bag a row, which may be split along axis 0; or with offsets (n),
- *   not split.
+ * indices: integers from 0 to rows - 1: (bags, length), one bag a row, which may be split along
+ *   axis 0; or with offsets (n), not split.
  * weight: (rows, columns), floating.
  * offsets: (bags), integers: bag i begins at indices[offsets[i]]. Ascending from 0, not split, the
  *   same on all ranks. NULL for indices of two axes.
@@ -84,7 +85,8 @@ HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
  * Collective if indices are split.
  * Result: (bags, columns), split as indices, of the dtype of weight.
  * Errors: HT_ERR_ARGUMENT on all ranks for an index that is not a row. HT_ERR_ARGUMENT for offsets
- * out of order, or for options that are out of range or exclude each other.
+ * out of order, or for options that are out of range or exclude each other. HT_ERR_SHAPE also for
+ * (n) without offsets. HT_ERR_STATE as for ht_embedding_ext.
  * Source: torch.nn.functional.embedding_bag. */
 HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_tensor *offsets,
                                    const ht_embedding_bag_options *options);
@@ -94,8 +96,9 @@ HT_API ht_tensor *ht_embedding_bag(ht_tensor *indices, ht_tensor *weight, ht_ten
  *
  * x1, x2: floating, of any splits; scalars count as (1).
  * axis, eps: PyTorch's defaults are 1 and 1e-8. eps is not checked here.
- * Collective if the split axis is reduced.
- * Result: without axis, split as the result of ht_sum, of the dtype to which x1 and x2 promote.
+ * Collective if the split axis is reduced, or if x1 and x2 have different splits or slabs.
+ * Result: without axis, split as the result of ht_sum, of the dtype to which x1 and x2 promote
+ * (ht_result_type).
  * Errors: HT_ERR_ARGUMENT for an axis outside of that shape.
  * Source: torch.nn.functional.cosine_similarity. */
 HT_API ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double eps);
@@ -106,8 +109,8 @@ HT_API ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, d
  * p, eps: PyTorch's defaults are 2 and 1e-6. p is any order of ht_vector_norm, also negative, 0 or
  *   infinite. eps is any number.
  * keepdims: the axis stays, with length 1.
- * Collective if the split axis is reduced.
- * Result: split as the result of ht_sum, of the dtype to which x1 and x2 promote.
+ * Collective if the split axis is reduced, or if x1 and x2 have different splits or slabs.
+ * Result: split as the result of ht_sum, of the dtype to which x1 and x2 promote (ht_result_type).
  * Errors: HT_ERR_ARGUMENT for an order that ht_vector_norm refuses, or if x1 and x2 are scalars.
  * Source: torch.nn.functional.pairwise_distance. */
 HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double eps,
@@ -117,8 +120,8 @@ HT_API ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, d
  *
  * x1, x2: (..., in1) and (..., in2), floating, of one dtype and the same leading axes.
  * weight, bias: (out, in1, in2) and (out) or NULL, of that dtype.
- * Logically collective.
- * Result: (..., out), split as x1 or x2.
+ * Logically collective; collective if x1 and x2 are split in different slabs.
+ * Result: (..., out), with the slabs of x1, or of x2 if x1 is not split.
  * Source: torch.nn.functional.bilinear. */
 HT_API ht_tensor *ht_bilinear(ht_tensor *x1, ht_tensor *x2, ht_tensor *weight, ht_tensor *bias);
 
