@@ -2,19 +2,20 @@
  *
  * Exponentials, logarithms and roots, element by element.
  *
- * Integers and bool give float32, except in ht_square. The value of an element never depends on its
- * position.
+ * Integers and bool give float32, except in ht_square. Outside of the real domain of a function, a
+ * real x gives NaN. The value of an element never depends on its position.
  *
  * Collectivity: logically collective, without communication. ht_logaddexp and ht_logaddexp2 follow
  * ht/arithmetics.h.
  *
- * Result: the shape and split of x.
+ * Result: the shape, split and slabs of x; the dtype of x if it is floating or complex. Scoped.
  *
  * Gradients: differentiable.
  *
  * In place: a function whose name ends in an underscore, by the rules of ht/arithmetics.h.
  *
  * Errors: a NULL operand gives NULL, or the status of its error (ht/error.h).
+ * - HT_ERR_DTYPE for a complex x where a comment says "not for complex numbers".
  * - In place, HT_ERR_DTYPE if the first operand cannot hold the result: integers and bool, except
  *   in ht_square_.
  * - In place, HT_ERR_STATE if the first operand must not be written.
@@ -45,7 +46,7 @@ HT_API ht_tensor *ht_log10(ht_tensor *x);
 /* The square root of x. */
 HT_API ht_tensor *ht_sqrt(ht_tensor *x);
 
-/* x^2, in the dtype of x; integers wrap around. */
+/* x^2, in the dtype of x, bool too; integers wrap around. */
 HT_API ht_tensor *ht_square(ht_tensor *x);
 
 /* e^x - 1, accurate where x is small; not for complex numbers. */
