@@ -43,7 +43,7 @@ HT_API ht_checkpoint_options ht_checkpoint_options_default(void);
  *
  * state: a map with the same entries on all ranks. A key is not empty or ".", has no '/' and does
  * not begin with '@'. Maps and lists are nested at most 128 deep.
- * path: of the file.
+ * path: of the file; that of rank 0 counts.
  * comm: all ranks that save.
  * options: NULL takes the defaults; keep is at least 1.
  * Collective over `comm`, agrees.
@@ -58,9 +58,9 @@ HT_API ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_
  * with their split. Maps keep their keys, but not their order.
  *
  * comm: all ranks that load.
- * options: NULL takes the defaults.
+ * options: NULL takes the defaults; keep is not read.
  * Collective over `comm`, agrees.
- * Result: scoped; NULL after an error.
+ * Result: a map; scoped; NULL after an error.
  * Errors: HT_ERR_IO (no such file); HT_ERR_FORMAT (damaged, of a newer format, or not a
  * checkpoint). */
 HT_API ht_value *ht_checkpoint_load(const char *path, ht_comm *comm,
