@@ -13,7 +13,7 @@ HT_BEGIN_DECLS
 
 typedef enum ht_log_level { HT_LOG_ERROR, HT_LOG_WARN, HT_LOG_INFO, HT_LOG_DEBUG } ht_log_level;
 
-/* Writes one line on this rank, if the level is enabled.
+/* Writes one line on this rank, cut off after 2047 bytes, if the level is enabled.
  *
  * level: the line's level; written if it is at most the level in use.
  * format: the text, in printf's notation. */
@@ -29,7 +29,7 @@ HT_API void ht_log_set_level(ht_log_level level);
 /* Returns the level in use on this rank. */
 HT_API ht_log_level ht_log_get_level(void);
 
-/* A sink: receives a line, without its end, that is valid during the call.
+/* A sink: receives a line of at most 2047 bytes, without its end, that is valid during the call.
  *
  * It is called on the thread that logs, for one line at a time. It may log, which goes to stderr,
  * and may set another sink. */
