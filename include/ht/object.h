@@ -10,6 +10,8 @@
  * A call that returns an operand itself is the exception. It adds no reference, and the operand
  * stays with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
+ * Any thread may retain and release. A scope has no count: it is closed, neither retained nor
+ * released.
  * Functions of the program, such as hooks and closures: their operands are borrowed for the call. A
  * tensor or value that they return is scoped, or the program keeps it alive; the library releases
  * none. Their `user` is not owned, and must live as long as they can be called.
@@ -55,7 +57,7 @@ HT_API void *ht_scope_return(ht_scope *scope, void *object);
  * Result: object; NULL stays NULL. */
 HT_API void *ht_scope_adopt(void *object);
 
-/* Returns the number of live objects of one kind, for tests and the search for leaks.
+/* Returns the number of live objects of one kind on this rank, for tests and the search for leaks.
  *
  * kind: "tensor", "storage", "node", "module" and so on; NULL counts all kinds.
  * Result: 0 for a kind that does not exist. */
