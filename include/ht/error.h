@@ -81,7 +81,8 @@ typedef enum ht_status {
 
 typedef enum ht_errhandler { HT_ERRORS_ABORT, HT_ERRORS_RETURN } ht_errhandler;
 
-/* The name of status, for example "HT_ERR_SHAPE", or "invalid status". Not collective. */
+/* The name of status, for example "HT_ERR_SHAPE", or "invalid status"; a static string. Not
+ * collective. */
 HT_API const char *ht_status_name(ht_status status);
 
 /* Returns the code of the calling thread's last error; HT_SUCCESS if there was none.
@@ -100,8 +101,8 @@ HT_API void ht_error_clear(void);
  *
  * comm: NULL if no operand has a communicator, see the top of this header.
  * code: the error; HT_ERR_ARGUMENT replaces a value that is not an error.
- * format: the message, in printf's notation. It should begin with the name of the function that
- * found the cause.
+ * format: the message, in printf's notation, cut off after 1023 bytes. It should begin with the
+ * name of the function that found the cause.
  * Logically collective: all ranks of comm raise the same error.
  * Result: the code, if the handler returns. */
 HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *format, ...)
@@ -113,7 +114,7 @@ HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *forma
  * comm runs.
  *
  * comm: the communicator of these ranks.
- * mine: the error that this rank found, or HT_SUCCESS.
+ * mine: the error that this rank found, or HT_SUCCESS; HT_ERR_ARGUMENT replaces another value.
  * format: the message, in printf's notation. If mine is HT_SUCCESS, it is not read and this rank
  * records nothing of its own.
  * Collective over comm, agrees.
