@@ -4,9 +4,9 @@
  * Source: heat.DNDarray.get_halo, array_with_halos.
  *
  * before, after: indices along the split axis, from 0 on, the same on all ranks.
- * Halos are process-local tensors with the dtype and the device of x. They reach over parts of any
- * length, and over empty ranks, which receive no halos themselves. At the ends of x halos are
- * shorter. For a tensor without a split they are empty (along axis 0).
+ * Halos are process-local scoped tensors with the dtype, the device and the number of axes of x.
+ * They reach over parts of any length, and over empty ranks, which receive no halos themselves. At
+ * the ends of x halos are shorter. For a tensor without a split they are empty (along axis 0).
  * Collective. Not differentiable.
  * Errors: HT_ERR_ARGUMENT for a width below 0, or if x has no axis. */
 #ifndef HT_HALO_H
