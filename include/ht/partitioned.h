@@ -41,11 +41,12 @@ HT_API ht_status ht_tensor_partitioned(ht_tensor *x, ht_partitioned *partitioned
  *
  * partitioned: the same parts on all ranks. They divide one axis at most, in the order of the
  * ranks, without gaps. ht_from_dlpack makes a local tensor from memory of another library.
- * Collective, agrees. Not differentiable.
- * Result: split along the divided axis, or without a split.
+ * Collective over its comm, agrees. Not differentiable.
+ * Result: scoped, split along the divided axis in the slabs of the parts, or without a split; on
+ * one rank without a split. It is read-only if a local tensor is.
  * Errors: HT_ERR_SHAPE if the parts are not such a division, or if a local tensor has another shape
  * than its part. HT_ERR_DTYPE if it has another dtype. HT_ERR_ARGUMENT if ranks describe different
- * parts. */
+ * parts, if parts, local or comm is NULL, and for an ndim out of range. */
 HT_API ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned);
 
 HT_END_DECLS
