@@ -33,7 +33,8 @@ HT_API ht_averaged_model_options ht_averaged_model_options_default(void);
  * module: not retained; the copy is that of ht_module_clone, without a wrapper of module.
  * options: NULL takes the defaults.
  * Not collective.
- * Result: owned. Its forward is that of the copy.
+ * Result: owned. Its forward is that of the copy, on the devices of module. "n_averaged" is
+ * process-local, of int64 and without axes.
  * Errors: HT_ERR_ARGUMENT if decay is neither -1 nor from 0 to 1. Those of ht_module_clone.
  * Source: torch.optim.swa_utils.AveragedModel. */
 HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_options *options);
@@ -41,7 +42,7 @@ HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_mode
 /* Moves each averaged parameter a towards the parameter p of module:
  *
  *     a = p                           the first update
- *     a = a + (p - a) / (updates + 1) the mean
+ *     a = a + (p - a) / (updates + 1) the mean; updates counts those before
  *     a = decay a + (1 - decay) p     an exponential average
  *
  * averaged: of ht_nn_averaged_model. On many ranks, all ranks have the same average if module has
@@ -53,8 +54,8 @@ HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_mode
  * Source: torch.optim.swa_utils.AveragedModel.update_parameters, get_ema_multi_avg_fn. */
 HT_API ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_module *module);
 
-/* Returns the inputs of the next batch as a value for ht_forward_value, or NULL after the last one or
- * after an error. user is that of ht_update_bn. */
+/* Returns the inputs of the next batch as a value for ht_forward_value, or NULL after the last one
+ * or after an error. user is that of ht_update_bn. */
 typedef ht_value *ht_next_batch_fn(void *user);
 
 /* Makes the running statistics of the BatchNorm and SyncBatchNorm layers of module anew: the means
@@ -66,7 +67,8 @@ typedef ht_value *ht_next_batch_fn(void *user);
  * as instance normalisation, are left out.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.
- * Errors: those of the layers. The error of next, if it returned NULL after one.
+ * Errors: those of the layers. The error of next, if it returned NULL after one; the statistics are
+ * then those of the batches before.
  * Source: torch.optim.swa_utils.update_bn. */
 HT_API ht_status ht_update_bn(ht_module *module, ht_next_batch_fn *next, void *user);
 
