@@ -30,7 +30,8 @@ HT_BEGIN_DECLS
  * one.
  * Collective over the world, agrees.
  * Result: owned.
- * Errors: HT_ERR_ARGUMENT for device_ids; those of ht_nn_data_parallel_ext. */
+ * Errors: HT_ERR_ARGUMENT for device_ids; those of ht_module_to_device, ht_nn_data_parallel_ext and
+ * ht_nn_device_parallel. */
 HT_API ht_module *ht_auto_model(ht_module *module, ht_optimizer *optimizer, bool sync_bn,
                                 const ht_data_parallel_options *options);
 
@@ -54,7 +55,8 @@ typedef enum ht_batch_policy {
  * policy: for a batch_size that the number of ranks does not divide.
  * Collective over the dataset's communicator, agrees.
  * Result: owned.
- * Errors: HT_ERR_ARGUMENT for rows that the ranks cannot share; those of ht_dataloader_new. */
+ * Errors: HT_ERR_ARGUMENT for rows that the ranks cannot share, and for a batch_size below 1; those
+ * of ht_dataloader_new. */
 HT_API ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_options *options,
                                          ht_batch_policy policy);
 
