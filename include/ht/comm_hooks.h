@@ -77,8 +77,8 @@ HT_API double ht_grad_bucket_loss_scale(const ht_grad_bucket *bucket);
  * Both operands of an addition and the result are then rounded to nearest even. Sums stay float32,
  * and inside a node nothing is rounded.
  * Logically collective: all ranks start the same sums in the same order.
- * Errors: HT_ERR_STATE outside a hook or after the last round; HT_ERR_ARGUMENT for an x that is not
- * contiguous or not process-local; HT_ERR_DTYPE for another dtype or wire. */
+ * Errors: HT_ERR_STATE outside a hook or after the last round; HT_ERR_ARGUMENT for an x that is
+ * NULL, not contiguous or not process-local; HT_ERR_DTYPE for another dtype or wire. */
 HT_API ht_status ht_grad_bucket_sum(ht_grad_bucket *bucket, ht_tensor *x, double scale,
                                     ht_dtype wire);
 
@@ -108,7 +108,7 @@ typedef ht_status (*ht_comm_hook)(ht_grad_bucket *bucket, int round, void *state
  * Call it once for a wrapper, before its first backward pass.
  *
  * wrapper: a data-parallel wrapper.
- * hook: the same on all ranks.
+ * hook: the same on all ranks, which is not checked.
  * state: passed to each call of the hook; not owned. It must live as long as the wrapper.
  * Collective over the communicator of the wrapper.
  * Errors: HT_ERR_STATE for a second hook, or after a backward pass; HT_ERR_ARGUMENT for a NULL
@@ -154,9 +154,9 @@ HT_API ht_power_sgd_options ht_power_sgd_options_default(void);
 
 /* Makes the state of ht_comm_hook_power_sgd, for one wrapper.
  *
- * options: NULL takes the defaults. rank is at least 1 and min_compression_rate at least 0. With
- * error_feedback or warm_start, start_iter is at least 2, because the first step changes the layout
- * of the buckets.
+ * options: NULL takes the defaults; the same on all ranks. rank is at least 1, start_iter at least
+ * 0, and min_compression_rate finite and at least 0. With error_feedback or warm_start, start_iter
+ * is at least 2, because the first step changes the layout of the buckets.
  * Result: owned; release it after the wrapper.
  * Errors: HT_ERR_ARGUMENT for a value out of range. */
 HT_API ht_power_sgd *ht_power_sgd_new(const ht_power_sgd_options *options);
