@@ -60,9 +60,9 @@ HT_API ht_gradcheck_options ht_gradcheck_options_default(void);
  * Collective as f and its gradient are; split inputs make it collective.
  * Result: HT_SUCCESS if all gradients fit.
  * Errors: HT_ERR_ARGUMENT at the first gradient that does not fit; the message has the input, the
- * element in row-major order, and both numbers. HT_ERR_ARGUMENT for a count below 0, or an option
- * outside its range. HT_ERR_DTYPE for another dtype. HT_ERR_STATE for an input that is not a leaf.
- * Those of f.
+ * element in row-major order, and both numbers. HT_ERR_ARGUMENT for a count below 0, an option
+ * outside its range, or if f returns NULL without an error. HT_ERR_DTYPE for another dtype.
+ * HT_ERR_STATE for an input that is not a leaf. Those of f.
  * Source: torch.autograd.gradcheck. */
 HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[], void *user,
                               const ht_gradcheck_options *options);
