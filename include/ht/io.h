@@ -180,12 +180,13 @@ HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, ch
 
 /* Writes x to the CSV file path: the header, and then a line for each row.
  *
- * The locale does not matter.
+ * The locale does not matter. Bool is written as 1 or 0, and what is not finite as nan, inf or
+ * -inf.
  *
  * x: one axis (one number a line) or two, not complex.
  * header: the text before the rows; a line end is added unless it has one. NULL: no header.
- * decimals: the digits after the point, up to 60. A negative value writes as many digits as it
- *   takes to read the same numbers again.
+ * decimals: the digits after the point of a floating dtype, up to 60. A negative value writes as
+ *   many digits as it takes to read the same numbers again.
  * separator: stands between the numbers of a row; ht_load_csv has the rules.
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_SHAPE or HT_ERR_DTYPE if x does not fit. HT_ERR_ARGUMENT if decimals or separator
@@ -203,7 +204,8 @@ HT_API ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header,
  * dataset: the name of the tensor in an HDF5 or safetensors file; NULL for the other formats.
  * dtype, split: as for that loader.
  * Collective, agrees.
- * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
+ * Errors: those of that loader. HT_ERR_ARGUMENT for any other end, or if dataset does not fit the
+ * format.
  * Source: heat.load. */
 HT_API ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype, int split);
 
@@ -215,7 +217,8 @@ HT_API ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype,
  *
  * dataset: the name of the tensor in an HDF5 or safetensors file; NULL for the other formats.
  * Collective over the communicator of x, agrees.
- * Errors: HT_ERR_ARGUMENT for any other end, or if dataset does not fit the format.
+ * Errors: those of that saver. HT_ERR_ARGUMENT for any other end, or if dataset does not fit the
+ * format.
  * Source: heat.save. */
 HT_API ht_status ht_save(ht_tensor *x, const char *path, const char *dataset);
 
@@ -227,7 +230,7 @@ HT_API ht_status ht_save(ht_tensor *x, const char *path, const char *dataset);
  * Not collective. */
 HT_API void ht_hdf5_lock(void);
 
-/* Releases one ht_hdf5_lock of the calling thread. Not collective. */
+/* Releases one ht_hdf5_lock of the calling thread, which must have one. Not collective. */
 HT_API void ht_hdf5_unlock(void);
 
 HT_END_DECLS
