@@ -23,7 +23,7 @@
  * - A tensor or value that a call hands over by an address is set on success only, unless its
  *   comment says otherwise. A list of results may be set in part.
  * - Operands on different communicators are HT_ERR_COMM, and on different devices HT_ERR_DEVICE,
- *   unless a comment says otherwise.
+ *   unless a comment says otherwise. All communicators of one rank count as the same.
  * - An error in a hook of a backward pass is returned by ht_backward, with its message.
  *
  * A call may have no operand with a communicator, because it is NULL or because an option is wrong.
