@@ -188,8 +188,9 @@ HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
 
 /* Returns x with elements `value` around it.
  *
- * widths: count numbers, a pair for each of the last count / 2 axes. widths[2 i] elements go before
- * x and widths[2 i + 1] behind it. HT_SHAPE(1, 1, 2, 0) pads the last two axes.
+ * widths: count numbers, a pair for each of the last count / 2 axes, in their order; torch begins
+ * with the last axis. widths[2 i] elements go before x and widths[2 i + 1] behind it. HT_SHAPE(1,
+ * 1, 2, 0) pads the last two axes.
  * value: converted to the dtype of x, as a number that fills (ht/number.h).
  * Collective if elements change their rank: if the split axis is padded, or x is unbalanced.
  * Result: a balanced copy.
