@@ -15,7 +15,7 @@
 
 HT_BEGIN_DECLS
 
-/* max(x, 0). x may also be of integers. */
+/* max(x, 0). x may also be of integers, but not of bool. */
 HT_API ht_tensor *ht_relu(ht_tensor *x);
 
 /* Replaces x by max(x, 0), also in the graph.
@@ -23,8 +23,8 @@ HT_API ht_tensor *ht_relu(ht_tensor *x);
  * Use it for a result that no other operation needs for its gradient. If one does, ht_backward
  * fails and names that operation.
  * x: as for ht_relu.
- * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient, and for an x that cannot be
- * written (ht_scalar, ht_broadcast_to). */
+ * Errors: HT_ERR_STATE for a leaf or a view that needs a gradient, while gradients are recorded,
+ * and for an x that cannot be written (ht_scalar, ht_broadcast_to). HT_ERR_DTYPE as for ht_relu. */
 HT_API ht_status ht_relu_(ht_tensor *x);
 
 /* x where x > 0, else negative_slope x.
