@@ -194,7 +194,7 @@ HT_API ht_status ht_mul_scalar_(ht_tensor *a, double b);
  * b. */
 HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
 
-/* The sum of x along an axis, or of all its elements.
+/* The sum of x along an axis, or of all its elements; 0 for no elements.
  *
  * - Integers and bool are summed in int64. The bits are the same on any number of ranks.
  * - Other dtypes are summed in the accumulator's dtype, float64 or complex128, between ranks too.
@@ -239,7 +239,8 @@ HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
  * Collective if the split axis is reduced. */
 HT_API ht_tensor *ht_prod_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_sum of x along axis with NaN taken as 0. Collective if the split axis is summed. */
+/* ht_sum of x along axis with NaN taken as 0; a complex number is NaN if one of its parts is.
+ * Collective if the split axis is summed. */
 HT_API ht_tensor *ht_nansum(ht_tensor *x, int axis);
 
 /* ht_prod of x along axis with NaN taken as 1. Collective if the split axis is reduced. */
