@@ -24,9 +24,10 @@ HT_BEGIN_DECLS
 
 /* Returns the elements of x in row-major order, in another shape.
  *
- * shape: ndim lengths with the same product as those of x; one may be -1, which means the rest.
  * The split axis stays if shape has an axis of its length, with the same product of the lengths
  * before it: (4, 6) split along 1 stays in (2, 2, 6), not in (6, 4). Else x is split along axis 0.
+ *
+ * shape: ndim lengths with the same product as those of x; one may be -1, which means the rest.
  * Collective if x is split and its split axis does not stay.
  * Result: a view where strides allow, else a copy. If the split axis does not stay, a balanced
  * copy. Without axes it has no split.

@@ -10,6 +10,8 @@
  * A call that returns an operand itself is the exception. It adds no reference, and the operand
  * stays with the scope or owner that it has.
  * Borrowed: a handle is valid as long as the object that it was asked from.
+ * Options, lists and strings that a call takes are read or copied before it returns, unless a
+ * comment says otherwise.
  * Any thread may retain and release. A scope has no count: it is closed, neither retained nor
  * released.
  * Functions of the program, such as hooks and closures: their operands are borrowed for the call. A

@@ -179,7 +179,8 @@ HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
 
 /* (sum x^p)^(1 / p) over windows of x. A fractional power of a negative number is NaN.
  *
- * p: neither 0 nor NaN. options: the windows, without padding.
+ * p: neither 0 nor NaN.
+ * options: the windows, without padding; those of means are not read.
  * Errors: those of ht_avg_pool.
  * Source: torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d. */
 HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options);
