@@ -2,10 +2,11 @@
  *
  * Recurrent networks, as functions and as layers. Source: torch.nn.
  *
- * Operands may be split along the batch; results then have that split, too. An output has the slabs
- * of x; h_n and c_n of layers are balanced. Weights are replicated on the communicator of x, and
- * their gradients are summed over it. All operands but lengths have the floating dtype of x, and so
- * have results. Differentiable in all of them. Results are scoped; NULL after an error.
+ * Operands may be split along the batch; results then have that split, too, in the slabs of x. But
+ * h_n and c_n of layers are balanced, and the output of two directions may be. Weights are
+ * replicated on the communicator of x, and their gradients are summed over it. All operands but
+ * lengths have the floating dtype of x, and so have results. Differentiable in all of them. Results
+ * are scoped; NULL after an error.
  * A layer in one direction is one node of the graph (src/nn/functional/recurrent/layer.c). With
  * proj_size it is a few nodes for each step.
  * Layers are owned, with process-local float32 parameters, uniform in +-1 / sqrt(hidden_size). They
