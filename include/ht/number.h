@@ -19,9 +19,10 @@
  * where it would become an element: combined with a tensor, filling one, or in a sequence of
  * integers (ht_arange). -1 with uint8 is an example. Quotients are not integers, so any integer may
  * divide. Bounds (ht_clip) and reals that fill integers are brought into the range, and NaN becomes
- * 0. The double of ht_full, ht_full_like, ht_fill_ and ht_fill_diagonal_ is such a real: 300 fills
- * uint8 with 255. A number that fills a tensor never raises its dtype: a real loses its fraction in
- * integers, a complex its imaginary part in real dtypes, and bool is true unless it is 0. */
+ * 0. The double of ht_full, ht_full_like, ht_fill_, ht_fill_diagonal_ and the layers of constant
+ * padding is such a real: 300 fills uint8 with 255. A number that fills a tensor never raises its
+ * dtype: a real loses its fraction in integers, a complex its imaginary part in real dtypes, and
+ * bool is true unless it is 0. */
 #ifndef HT_NUMBER_H
 #define HT_NUMBER_H
 
