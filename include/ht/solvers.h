@@ -12,8 +12,8 @@
  * x has the shape of b, with the batch axes of a if b has none. If b is split and has all axes of
  * x, x has the split of b. Otherwise one matrix gives x without a split, and a batch gives x split
  * along its first axis if a or b is split.
- * Split results are balanced, with one exception: functions of one operand keep the slabs of a batch
- * that is split along a batch axis.
+ * Split results are balanced, with one exception: functions of one operand keep the slabs of a
+ * batch that is split along a batch axis.
  * Each rank solves for its own columns of b, and receives factors of a if a is split. If b has no
  * split, or one column, each rank solves for all of it. */
 #ifndef HT_SOLVERS_H
@@ -118,7 +118,7 @@ HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double to
 /* Makes m steps of Lanczos: a v ~ v t, with orthonormal columns v and a tridiagonal t.
  *
  * Every vector is made orthogonal to all before it, twice. If the space that a makes of v0 ends, a
- * random vector continues it.
+ * random vector continues it. Random vectors are draws of ht/random.h on the communicator of a.
  * a: one Hermitian matrix (n, n).
  * m: 1 to n.
  * v0: (n), the first vector; NULL: random.
@@ -138,8 +138,9 @@ HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
 /* Estimates the condition of one matrix x (m, n), m >= n: its largest over its smallest singular
  * value.
  *
- * Power iterations run on the factor r of its QR and on the inverse of r, from a random vector,
- * some 20 each. The estimate tends to be too small, not too large. Not differentiable.
+ * Power iterations run on the factor r of its QR and on the inverse of r, from random vectors, some
+ * 20 each. The vectors are draws of ht/random.h on the communicator of x. The estimate tends to be
+ * too small, not too large. Not differentiable.
  * condition: receives the estimate, at least 1, the same on all ranks; infinity if r is singular.
  * Errors: HT_ERR_SHAPE for a batch or m < n, HT_ERR_ARGUMENT if an element is NaN or infinite.
  * Source: heat.linalg.condest. */
