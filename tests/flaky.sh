@@ -52,4 +52,16 @@ check 'a test that fails again is a failure' [ "$(grep -c flaky said)$counted" =
 rm "$work/seen"
 run 3 fails_at_first
 check 'more than two flaky tests are failures' [ "$counted" = '0 passed, 3 failed, 0 skipped' ]
+
+# A script with the program that it launches, both of one name.
+mkdir -p sources/tests
+cp "$srcdir/tests/again.sh" "$srcdir/tests/count.sh" sources/tests
+echo 'echo "ok 1 - a script"; echo 1..1' >sources/tests/both.sh
+printf '#!/bin/sh\nexit 1\n' >tests/both
+chmod +x tests/both
+printf 'not ok 1 - a script\n1..1\n' >tests/both.log
+printf ':test-result: FAIL\n:global-test-result: FAIL\n' >tests/both.trs
+rm -f tests/run-harness.* flaky.*
+counted=$(srcdir=sources sh sources/tests/again.sh tests/both.log >said && sh sources/tests/count.sh .)
+check 'a script runs again, and not its program' [ "$counted" = '1 passed, 0 failed, 0 skipped, 1 flaky: a script' ]
 plan
