@@ -12,7 +12,8 @@
  *     s, s_count: the length n of each transformed axis, HT_NONE included. NULL, 0: the lengths of
  *     x.
  *     axes, axis_count: the transformed axes, one after another. NULL, 0: the last s_count axes if
- *     s is given, else the axes of the short form.
+ *     s is given, else the axes of the short form. No axes, by an empty list or a scalar: x in the
+ *     dtype of the result; HT_ERR_ARGUMENT of transforms between real and complex numbers.
  *
  * The transforms are collective if x is split along a transformed axis: two Alltoalls of the
  * numbers. Three Alltoalls are needed where ranks must share a line. A shared line of prime length
@@ -22,9 +23,9 @@
  * Result: complex64 for float32 and complex128 for float64. Real results are float32 for complex64
  * and float64 for complex128. The split is that of x. The slabs are those of x too, unless the
  * split axis is transformed: then they are balanced.
- * Errors: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below 1, an axis that
- * x lacks, a repeated axis, different numbers of axes and lengths, or NULL with a count other than
- * 0. HT_ERR_ARGUMENT also for a norm that is not an ht_fft_norm. */
+ * Errors of transforms: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below
+ * 1, an axis that x lacks, a repeated axis, different numbers of axes and lengths, or NULL with a
+ * count other than 0. HT_ERR_ARGUMENT also for a norm that is not an ht_fft_norm. */
 #ifndef HT_FFT_H
 #define HT_FFT_H
 
@@ -197,10 +198,10 @@ HT_API ht_tensor *ht_ihfftn_ext(ht_tensor *x, int s_count, const int64_t s[], in
  * ..., -1, each divided by n d.
  *
  * n: number of samples, at least 1.
- * d: distance between two samples; not 0.
- * split: 0, HT_NONE or HT_LOCAL (ht/factories.h).
+ * d: distance between two samples; not 0, and may be negative.
+ * split: 0 or -1, HT_NONE or HT_LOCAL (ht/factories.h).
  * Logically collective. Not differentiable.
- * Result: (n), float32.
+ * Result: (n), float32, on the device and communicator in use.
  * Errors: HT_ERR_ARGUMENT for n below 1, d 0 or another split. */
 HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
 
@@ -209,12 +210,13 @@ HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
  *
  * split: as for ht_fftfreq.
  * Logically collective. Not differentiable.
- * Result: (n / 2 + 1), float32.
+ * Result: (n / 2 + 1), float32, on the device and communicator in use.
  * Errors: those of ht_fftfreq. */
 HT_API ht_tensor *ht_rfftfreq(int64_t n, double d, int split);
 
 /* ht_fftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
  *
+ * dtype: float16 and bfloat16, too.
  * Errors: those of ht_fftfreq; HT_ERR_ARGUMENT also for HT_LOCAL; HT_ERR_DTYPE for a dtype that is
  * not floating. */
 HT_API ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
@@ -222,6 +224,7 @@ HT_API ht_tensor *ht_fftfreq_ext(int64_t n, double d, ht_dtype dtype, int split,
 
 /* ht_rfftfreq (n, d, split) with options: a floating dtype, the device and the communicator comm.
  *
+ * dtype: as for ht_fftfreq_ext.
  * Errors: those of ht_fftfreq_ext. */
 HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_device *device,
                                   ht_comm *comm);
@@ -229,16 +232,18 @@ HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split
 /* Returns x with frequency 0 in the middle: each axis is rolled by half its length (ht_roll).
  *
  * x: any dtype.
- * axes: count axes; NULL, 0: all of them.
+ * axes: count axes, one after another; NULL, 0: all of them. An axis given twice is rolled twice.
  * Collective if the split axis is rolled. Differentiable.
- * Result: a copy; x itself if no axis is rolled.
+ * Result: a copy of x in the slabs of x; balanced if the split axis is rolled. x itself without
+ * axes.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or for NULL with a count other than 0. */
 HT_API ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[]);
 
 /* Undoes ht_fftshift: rolls each of count axes back by half its length.
  *
  * x, axes: as for ht_fftshift, with its errors.
- * Collective if the split axis is rolled. Differentiable. */
+ * Collective if the split axis is rolled. Differentiable.
+ * Result: as of ht_fftshift. */
 HT_API ht_tensor *ht_ifftshift(ht_tensor *x, int count, const int axes[]);
 
 HT_END_DECLS
