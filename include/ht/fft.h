@@ -233,16 +233,15 @@ HT_API ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split
  *
  * x: any dtype.
  * axes: count axes, one after another; NULL, 0: all of them. An axis given twice is rolled twice.
- * Collective if the split axis is rolled. Differentiable.
- * Result: a copy of x in the slabs of x; balanced if the split axis is rolled. x itself without
- * axes.
+ * Collective if the split axis is rolled, or if x is not balanced. Differentiable.
+ * Result: a copy, balanced unless all these axes have length 1; x itself without axes.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or for NULL with a count other than 0. */
 HT_API ht_tensor *ht_fftshift(ht_tensor *x, int count, const int axes[]);
 
 /* Undoes ht_fftshift: rolls each of count axes back by half its length.
  *
  * x, axes: as for ht_fftshift, with its errors.
- * Collective if the split axis is rolled. Differentiable.
+ * Collective as ht_fftshift is. Differentiable.
  * Result: as of ht_fftshift. */
 HT_API ht_tensor *ht_ifftshift(ht_tensor *x, int count, const int axes[]);
 
