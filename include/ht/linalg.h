@@ -3,7 +3,8 @@
  * Linear algebra: products, traces and norms. Source: heat.linalg.
  *
  * Collective if an operand is split, unless a comment says otherwise.
- * Differentiable, unless a comment says otherwise. Results are scoped.
+ * Differentiable, unless a comment says otherwise. Results are scoped. A split result has the slabs
+ * of an operand that is split along the same axis of the result. It is balanced if none is.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_ARGUMENT for an axis outside of the
  * operand, HT_ERR_COMM and HT_ERR_DEVICE for operands on different communicators or devices. */
 #ifndef HT_LINALG_H
@@ -34,10 +35,10 @@ HT_BEGIN_DECLS
  * Source: heat.linalg.matmul; batches as in numpy.matmul. */
 HT_API ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b);
 
-/* Returns a b: ht_mul if an operand has no axes, the sum of products of two vectors, else
- * ht_matmul.
+/* Returns a b: ht_mul if an operand has no axes, else ht_matmul, of vectors too.
  *
  * a, b: up to two axes. An operand may be a number (ht_scalar), on any number of ranks.
+ * Result: dtype and split are those of ht_mul or ht_matmul.
  * Errors: HT_ERR_SHAPE for more than two axes.
  * Source: heat.linalg.dot. */
 HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
@@ -46,7 +47,7 @@ HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
  *
  * a, b: equally many elements; their shapes may differ. An operand may be a number (ht_scalar), on
  * any number of ranks.
- * Result: no axes and no split.
+ * Result: no axes and no split; the dtype of ht_mul, and int64 for integers and bool.
  * Errors: HT_ERR_SHAPE for different numbers of elements.
  * Source: heat.linalg.vdot. */
 HT_API ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b);
@@ -56,14 +57,15 @@ HT_API ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b);
  * a, b: an operand may be a number (ht_scalar), on any number of ranks.
  * axis: HT_NONE is the last one.
  * keepdims: the axis stays, with length 1.
- * Result: split as the result of ht_sum.
+ * Result: split as the result of ht_sum; the dtype is that of ht_vdot.
  * Source: heat.linalg.vecdot, which does not conjugate; the array API does. */
 HT_API ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims);
 
 /* c[i][j] = a[i] b[j] for all elements of a and b in row-major order.
  *
- * split: 0 or 1. HT_NONE: 0 if an operand is split, else no split.
+ * split: 0 or 1, or -2 or -1 for these. HT_NONE: 0 if an operand is split, else no split.
  * Collective if an operand must move: the one along the other axis is gathered.
+ * Result: (elements of a, elements of b), of the dtype of ht_mul.
  * Errors: HT_ERR_SHAPE for an operand without axes, HT_ERR_ARGUMENT for another split.
  * Source: heat.linalg.outer. */
 HT_API ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split);
@@ -75,10 +77,11 @@ HT_API ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split);
  * a, b: vectors of length 2 or 3. A vector of length 2 has a third component of 0.
  * axis: an axis of each operand and of the result. Operands with different numbers of axes need a
  * negative one, because it counts from the end.
- * Collective if axis is the split axis of an operand.
+ * Collective if axis is the split axis of an operand, or if an operand is not balanced.
  * Result: vectors of length 3, in the dtype of ht_mul. If both operands have length 2, it is the
  * third component alone, without axis. It is split as the operands. If axis is the split axis of
- * one operand only, it is split along its first other axis, if it has one.
+ * one operand only, it is split along its first other axis, if it has one. It is balanced unless
+ * both have length 2.
  * Errors: HT_ERR_SHAPE for another length, HT_ERR_DTYPE for bool.
  * Source: heat.linalg.cross. */
 HT_API ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis);
@@ -88,20 +91,20 @@ HT_API ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_
 
 /* Returns the sum along the diagonal (ht_diagonal) of axis0 and axis1, which the result lacks.
  *
- * x: integers and bool are summed in int64.
+ * x: integers and bool are summed in int64; other dtypes stay.
  * offset: like that of ht_diagonal.
  * Collective if axis0 or axis1 is split.
- * Result: for a matrix one number on all ranks. If axis0 or axis1 is split, the result is split
- * along the axis of that number, or along the last one.
+ * Result: for a matrix one number on all ranks. If axis0 or axis1 is the split axis, the result is
+ * balanced and split along the axis with the index of that axis, or along its last one if it has no
+ * such axis. Otherwise it keeps the split of x.
  * Errors: HT_ERR_ARGUMENT if axis0 is axis1.
  * Source: heat.linalg.trace. */
 HT_API ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1);
 
-/* Returns the projection of a vector a on a vector b: b (b* a) / (b* b). Split as the result of
- * ht_mul.
+/* Returns the projection of a vector a on a vector b: b (b* a) / (b* b).
  *
  * Collective if an operand is split.
- * Result: the dtype of ht_div of a and b. NaN if b is 0.
+ * Result: split as b; the dtype of ht_div of a and b. NaN if b is 0.
  * Errors: HT_ERR_SHAPE unless a and b are vectors.
  * Source: heat.linalg.projection, which does not conjugate. */
 HT_API ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b);
@@ -134,7 +137,10 @@ HT_API ht_tensor *ht_vector_norm(ht_tensor *x, double ord, int axis, bool keepdi
  * axis0, axis1: both HT_NONE if x is a matrix.
  * keepdims: reduced axes stay, with length 1.
  * Collective if axis0 or axis1 is split.
- * Errors: HT_ERR_ARGUMENT for another ord, HT_ERR_SHAPE for HT_NONE unless x has two axes.
+ * Result: split and dtype are those of ht_vector_norm.
+ * Errors: HT_ERR_ARGUMENT for another ord (also 2, -2 and the nuclear norm), for one HT_NONE alone
+ * or an axis given twice. HT_ERR_SHAPE for HT_NONE unless x has two axes, and for the largest or
+ * smallest of no sums.
  * Source: heat.linalg.matrix_norm. */
 HT_API ht_tensor *ht_matrix_norm(ht_tensor *x, double ord, int axis0, int axis1, bool keepdims);
 
@@ -153,6 +159,7 @@ HT_API ht_norm_options ht_norm_options_default(void);
 /* Returns the square root of the sum of |x|^2 over all elements.
  *
  * Collective if x is split.
+ * Result: one number on all ranks; the dtype is that of ht_vector_norm.
  * Source: heat.linalg.norm. */
 HT_API ht_tensor *ht_norm(ht_tensor *x);
 
@@ -161,7 +168,8 @@ HT_API ht_tensor *ht_norm(ht_tensor *x);
  * options: NULL means the defaults. Two axes, or no axes with an order and a matrix x, give
  * ht_matrix_norm. Other options give ht_vector_norm along the axis, or of all elements.
  * Collective if the split axis is reduced.
- * Errors: HT_ERR_ARGUMENT unless there are no axes, one or two. */
+ * Errors: HT_ERR_ARGUMENT unless axes is NULL with count 0, or has one or two axes; those of
+ * ht_matrix_norm and ht_vector_norm. */
 HT_API ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options);
 
 HT_END_DECLS
