@@ -11,7 +11,8 @@
  *     y = ht_sum_ext(x, &o);
  *
  * NULL in place of options means the defaults. An option that is set for a function which does not
- * take it is HT_ERR_ARGUMENT. */
+ * take it is HT_ERR_ARGUMENT. So is an axis that x lacks or that is given twice, and a count that
+ * is negative, or not 0 without axes. */
 #ifndef HT_REDUCTION_H
 #define HT_REDUCTION_H
 
@@ -37,7 +38,8 @@ typedef struct ht_reduce_options {
      * that the dtype of the result cannot hold. */
     const ht_number *initial;
     ht_tensor *where; /* NULL: all elements. A mask of bool that broadcasts to x: only elements
-                         under true count. Borrowed. sum, prod, mean, var, std */
+                         under true count. Another dtype is HT_ERR_DTYPE. Borrowed. sum, prod,
+                         mean, var, std */
 } ht_reduce_options;
 
 /* Returns the default options, with size set. Not collective. */
