@@ -6,7 +6,7 @@
  *
  * Collectivity: logically collective, without communication.
  *
- * Result: the shape and split of x.
+ * Result: the shape, dtype, split and slabs of x. Comments name other dtypes.
  *
  * Gradients: differentiable; the gradient of a rounded number is 0.
  *
@@ -48,8 +48,8 @@ HT_API ht_tensor *ht_round_ext(ht_tensor *x, int decimals);
 
 /* Splits x into fraction + whole, both with the sign of x; not for complex numbers.
  *
- * fraction: *fraction is set on success: the part after the point.
- * whole: *whole is set on success: the part before the point.
+ * fraction: *fraction is set on success: the part after the point. Scoped.
+ * whole: *whole is set on success: the part before the point. Scoped.
  * Result: both have the dtype of x; integers and bool give float32.
  * Errors: HT_ERR_ARGUMENT if fraction or whole is NULL. */
 HT_API ht_status ht_modf(ht_tensor *x, ht_tensor **fraction, ht_tensor **whole);
@@ -75,7 +75,7 @@ HT_API ht_status ht_trunc_(ht_tensor *x);
 /* Replaces x by ht_round of x. */
 HT_API ht_status ht_round_(ht_tensor *x);
 
-/* Replaces x by |x|. Errors: HT_ERR_DTYPE for complex numbers. */
+/* Replaces x by |x|. Errors: HT_ERR_DTYPE for complex numbers, whose |x| is real. */
 HT_API ht_status ht_abs_(ht_tensor *x);
 
 /* Replaces x by its sign, see ht_sign. */
