@@ -4,7 +4,8 @@
  *
  * Complex numbers are compared by their real parts, then by their imaginary parts. NaN is greater
  * than any number: it is last in ascending order, and first in descending order. -0 equals 0.
- * Negative axes count from the end. Results are scoped. */
+ * Negative axes count from the end. Results are scoped, and split as x. They are balanced if axis
+ * is the split axis, else they have the slabs of x. */
 #ifndef HT_SORTING_H
 #define HT_SORTING_H
 
@@ -20,7 +21,6 @@ HT_BEGIN_DECLS
  * Collective if axis is the split axis. Many lines are distributed so that each is on one rank (two
  * Alltoalls). For few lines, each rank sorts its part. All ranks then find where the slabs of the
  * result begin, and exchange elements once.
- * Result: split as x; balanced if axis is the split axis.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks. */
 HT_API ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values,
                          ht_tensor **indices);
@@ -43,7 +43,6 @@ HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
  * values: receives the elements. Differentiable.
  * indices: receives the place of each along axis in x, in int64; NULL: not wanted.
  * Collective if axis is the split axis.
- * Result: split as x.
  * Errors: HT_ERR_ARGUMENT for another k, or for an axis that x lacks. */
 HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
                          ht_tensor **indices);
@@ -51,7 +50,8 @@ HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_ten
 /* Finds the distinct values of x. -0 and 0 are one value; each NaN is a value of its own. So it is
  * in the array API and in PyTorch.
  *
- * values: receives the values in order (one axis).
+ * x: any shape; a scalar counts as (1).
+ * values: receives the values in ascending order (one axis).
  * inverse: receives for each element of x the index of its value, in int64; NULL: not wanted.
  * counts: receives how often each value occurs, in int64; NULL: not wanted.
  * Collective if x is split: repeated values travel once from each rank. Not differentiable.
