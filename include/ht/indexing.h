@@ -66,10 +66,11 @@ HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_te
 
 /* Returns x[..., indices, ...], with indices in place of axis.
  *
- * indices: integers, of any shape.
+ * indices: integers, of any shape; negative ones count from the end.
  * axis: HT_NONE takes elements of x in row-major order, as from one axis.
- * Collective if ht_getitem with these indices is; split, gradient and errors are as there. A mask
- * is HT_ERR_DTYPE.
+ * Collective if ht_getitem with these indices is; split, gradient and errors are as there.
+ * Collective too for HT_NONE if x is split.
+ * Errors: HT_ERR_DTYPE for a mask, HT_ERR_ARGUMENT for an axis that x lacks.
  * Source: heat.take, numpy.take. */
 HT_API ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis);
 
@@ -87,7 +88,8 @@ HT_API ht_tensor *ht_nonzero(ht_tensor *x);
 /* mask ? a : b, element by element.
  *
  * mask: a mask of another dtype is true where it is not 0.
- * a, b: they promote, and may be numbers (ht_scalar). All three operands broadcast.
+ * a, b: they promote, and may be numbers (ht_scalar); two numbers have their own dtypes, int64 or
+ *   float64. All three operands broadcast.
  * Logically collective. Differentiable in a and b: each gets the gradient where it was chosen.
  * Result: split and errors are those of ht/arithmetics.h. */
 HT_API ht_tensor *ht_where(ht_tensor *mask, ht_tensor *a, ht_tensor *b);
