@@ -77,7 +77,7 @@ HT_API ht_tensor *ht_scalar_ext(ht_number value);
 
 /* Returns a tensor like x whose elements are not initialised.
  *
- * Result: the shape, split, slabs, dtype, device and communicator of x. */
+ * Result: the shape, split, slabs, dtype, device, communicator and order in memory of x. */
 HT_API ht_tensor *ht_empty_like(ht_tensor *x);
 
 /* ht_empty_like of x whose elements are 0. */
@@ -175,8 +175,8 @@ HT_API ht_tensor *ht_array_ext(const void *data, int ndim, const int64_t shape[]
  * dtype, split: the same on all ranks; split is an axis.
  * Collective, agrees.
  * Result: split along split; its slabs are the parts.
- * Errors: HT_ERR_SHAPE if parts differ along another axis, HT_ERR_DTYPE if they differ in dtype,
- * HT_ERR_ARGUMENT if they differ in split or have none.
+ * Errors: HT_ERR_SHAPE if parts differ along another axis or in ndim, HT_ERR_DTYPE if they differ
+ * in dtype, HT_ERR_ARGUMENT if they differ in split, or for HT_NONE and HT_LOCAL.
  * Source: heat.array(is_split=...). */
 HT_API ht_tensor *ht_array_from_local(const void *data, int ndim, const int64_t lshape[],
                                       ht_dtype dtype, int split);
