@@ -97,7 +97,8 @@ HT_API ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm,
  *
  * parameters: a list or map of tensors, at least one. One tensor is not a list.
  * Collective if a parameter is split. Differentiable.
- * Result: (elements), of the dtype to which all promote; scoped.
+ * Result: (elements), of the dtype to which all promote; scoped. Split and balanced if a parameter
+ * is split.
  * Errors: HT_ERR_ARGUMENT for another value, an empty list or an entry that is not a tensor.
  * Source: torch.nn.utils.parameters_to_vector. */
 HT_API ht_tensor *ht_parameters_to_vector(ht_value *parameters);
@@ -109,7 +110,8 @@ HT_API ht_tensor *ht_parameters_to_vector(ht_value *parameters);
  *   recorded.
  * Collective if a parameter is split.
  * Errors: HT_ERR_SHAPE for a vector of another length; HT_ERR_ARGUMENT as for
- * ht_parameters_to_vector.
+ * ht_parameters_to_vector. HT_ERR_STATE for a parameter that cannot be written, HT_ERR_COMM for one
+ * on another communicator; parameters before it have their new values then.
  * Source: torch.nn.utils.vector_to_parameters. */
 HT_API ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters);
 
@@ -128,8 +130,8 @@ typedef ht_status ht_step_hook_fn(ht_optimizer *optimizer, void *user);
 
 /* Registers a hook that runs with user before each step of optimizer.
  *
- * Hooks run in the order of their registration. A hook may register and remove hooks. It does not run
- * for calls of ht_optimizer_step that do nothing because gradients are accumulated.
+ * Hooks run in the order of their registration. A hook may register and remove hooks. It does not
+ * run for calls of ht_optimizer_step that do nothing because gradients are accumulated.
  *
  * user: not owned. It must live until the hook is removed, or optimizer is gone.
  * Result: an id for ht_optimizer_remove_hook; 0 after an error and never otherwise.
