@@ -94,9 +94,9 @@ HT_API ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_
  * x: integers and bool are summed in int64; other dtypes stay.
  * offset: like that of ht_diagonal.
  * Collective if axis0 or axis1 is split.
- * Result: for a matrix one number on all ranks. If axis0 or axis1 is the split axis, the result is
- * balanced and split along the axis with the index of that axis, or along its last one if it has no
- * such axis. Otherwise it keeps the split of x.
+ * Result: for a matrix one number on all ranks. If x is split along axis0 or axis1, the result is
+ * split along its axis of the same index, or along its last one if it has no such axis. It is then
+ * balanced. Another split of x stays.
  * Errors: HT_ERR_ARGUMENT if axis0 is axis1.
  * Source: heat.linalg.trace. */
 HT_API ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1);
