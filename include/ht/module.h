@@ -81,7 +81,8 @@ HT_API ht_module *ht_module_new(size_t bytes, const ht_module_type *type);
  *
  * what: the public constructor, for messages.
  * type: its table of settings gives the ranges.
- * bytes, data: the user's struct and its size. Settings are filled in, and slots are NULL.
+ * bytes, data: the user's struct and its size. Settings are filled in, and slots are NULL. data may
+ *   be NULL if bytes is 0.
  * Result: owned, and in training.
  * Errors: also HT_ERR_ARGUMENT if a setting is out of its range. */
 HT_API ht_module *ht_module_new_ext(const char *what, const ht_module_type *type, size_t bytes,
@@ -110,8 +111,8 @@ HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **
  * then refers to a copy of its values, and shares no memory.
  * name, slot: as for ht_module_add.
  * parameter: a leaf, retained. If an earlier error made it NULL, that error is returned.
- * Errors: HT_ERR_ARGUMENT and HT_ERR_STATE as for ht_module_add, and for a tensor that is not a
- * leaf; HT_ERR_DTYPE for a dtype without gradients. */
+ * Errors: HT_ERR_ARGUMENT and HT_ERR_STATE as for ht_module_add. HT_ERR_STATE for a tensor that is
+ * not a leaf, HT_ERR_ARGUMENT if it is a view, too. HT_ERR_DTYPE for a dtype without gradients. */
 HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht_tensor **slot,
                                          ht_tensor *parameter);
 
@@ -205,7 +206,7 @@ HT_API int ht_module_child_count(const ht_module *module);
  * or module is NULL.
  *
  * index: from 0, in order of registration.
- * name: set to the child's name, borrowed; NULL: not wanted. */
+ * name: set to the child's name, borrowed, and unchanged if there is none; NULL: not wanted. */
 HT_API ht_module *ht_module_child(const ht_module *module, int index, const char **name);
 
 /* Returns the module at path below module, borrowed; NULL, without an error, if there is none or
@@ -238,7 +239,8 @@ HT_API ht_status ht_module_replace(ht_module *module, const char *name, ht_modul
  * Modules and tensors that are shared inside the tree are shared inside the copy. Hooks, modes and
  * requires_grad are copied, gradients are not.
  * Result: owned.
- * Errors: HT_ERR_UNSUPPORTED if a type has a destroy hook but no clone hook. */
+ * Errors: HT_ERR_UNSUPPORTED if a type has a destroy hook but no clone hook, such as a wrapper of
+ * ht_nn_data_parallel. */
 HT_API ht_module *ht_module_clone(ht_module *module);
 
 /* Converts floating parameters and buffers of module, and their gradients, to dtype in place.
@@ -302,20 +304,21 @@ HT_API uint64_t ht_module_register_forward_hook(ht_module *module, ht_module_hoo
 HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 
 /* Writes the tree of module to stream, a line for each module: type, settings, parameter count. The
- * last line has the total, and how many of them are trainable. A NULL module prints nothing,
- * without an error. */
+ * last line has the total, and how many of them are trainable. Each rank that calls it writes. A
+ * NULL module prints nothing, without an error. */
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
-/* Writes a table of the modules of module to stream, a line for each: path, type, shape of the output
- * for an input of zeros, parameters of its own, and FLOPs. The last line has the totals.
+/* Writes a table of the modules of module to stream, a line for each: path, type, shape of the
+ * output for an input of zeros, parameters of its own, and FLOPs. The last line has the totals.
  *
- * The output is that of a forward pass in evaluation, which changes nothing; of several tensors, the
- * shape of the first one is shown. FLOPs count a multiplication and an addition as 2, for the
+ * The output is that of a forward pass in evaluation, which changes nothing; of several tensors,
+ * the shape of the first one is shown. FLOPs count a multiplication and an addition as 2, for the
  * weights of linear, bilinear, convolution and recurrent layers. Other layers, attention too, count
  * 0. A module that runs several times has the FLOPs of all of its runs.
- * ndim, shape: of the input, which has the dtype and device of the first floating parameter.
- * Collective as ht_forward is, in evaluation.
- * Errors: those of ht_forward_value. */
+ * ndim, shape: of the input, which is process-local. It has the dtype and device of the first
+ *   floating parameter; without one it is of float32 on ht_get_device().
+ * Collective as ht_forward is, in evaluation. Each rank that calls it writes.
+ * Errors: those of ht_zeros for ndim and shape, and of ht_forward_value. */
 HT_API ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[],
                                    FILE *stream);
 
@@ -337,15 +340,16 @@ HT_API ht_value *ht_module_state_dict(ht_module *module);
 /* Copies the tensors of the map state to the parameters and buffers of module.
  *
  * Values are converted to the dtype and device of their parameter or buffer.
- * Errors: HT_ERR_FORMAT, naming all entries that are missing, unexpected or of another shape;
- * module is unchanged then. HT_ERR_ARGUMENT unless state is a map.
+ * Errors: HT_ERR_FORMAT, naming all entries that do not fit: missing, unexpected, of another shape,
+ * on another communicator, or complex for a real tensor. module is unchanged then. HT_ERR_FORMAT
+ * also for a map inside state, as in a checkpoint. HT_ERR_ARGUMENT unless state is a map.
  * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
 
 /* ht_module_load_state_dict of module and state that lists what did not match.
  *
  * strict: false leaves entries as they are that state lacks, and ignores items that module lacks.
- *   An item of another shape stays an error.
+ *   An item of module that does not fit stays an error.
  * missing: receives the map from names to tensors of module that state lacks, scoped; NULL: not
  *   wanted.
  * unexpected: receives the map of items of state that module lacks, scoped; NULL: not wanted.
