@@ -11,9 +11,9 @@
  *
  * Not collective, unless a comment says otherwise.
  * Errors: HT_ERR_ARGUMENT for a NULL module, unless a comment says otherwise, and for a setting out
- * of the range that the comment of its layer names. Ranges that the comment of the function alone
- * names (ht_softshrink), and axes, are checked in the forward pass. Layers return the errors of the
- * functions that they call.
+ * of the range that the comment of its layer names. A number without a range may have any value.
+ * Ranges that the comment of the function alone names (ht_softshrink), and axes, are checked in the
+ * forward pass. Layers return the errors of the functions that they call.
  * Source: torch.nn. */
 #ifndef HT_NN_H
 #define HT_NN_H
@@ -223,8 +223,8 @@ HT_API ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_op
  * parameters and buffers.
  *
  * Call it before module is wrapped, and before the optimizer's hooks are made. Hooks of replaced
- * layers are lost. A SyncBatchNorm layer over another communicator is replaced, too. A warning is
- * logged if module has no BatchNorm layer.
+ * layers are lost; their modes are kept. A SyncBatchNorm layer over another communicator is
+ * replaced, too. A warning is logged if module has no BatchNorm layer.
  * module: taken over; released after an error.
  * comm: retained.
  * Result: module, or the new layer if module itself is a BatchNorm layer. NULL stays NULL.
@@ -249,9 +249,10 @@ HT_API ht_module *ht_nn_revert_sync_batchnorm(ht_module *module);
  *   is.
  * bn: a BatchNorm layer of any kind with running statistics, as many as conv has output channels,
  *   and without parametrizations; it stays as it is.
- * Result: owned; a layer of the kind of conv, with a bias, and with the dtype of conv.
- * Errors: HT_ERR_ARGUMENT for a module of another kind. HT_ERR_STATE if one is in training or
- * parametrized. HT_ERR_SHAPE for another number of channels.
+ * Result: owned; a layer of the kind of conv in evaluation, with a bias, and with the dtype of
+ * conv.
+ * Errors: HT_ERR_ARGUMENT for a module of another kind, and without running statistics.
+ * HT_ERR_STATE if one is in training or parametrized. HT_ERR_SHAPE for another number of channels.
  * Source: torch.nn.utils.fuse_conv_bn_eval, torch.nn.utils.fuse_linear_bn_eval. */
 HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
 
@@ -264,7 +265,8 @@ HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
  * a map of "output", the logarithm of the probability of each target, and "loss", minus its mean.
  * in_features: at least 1.
  * n_classes: at least 2.
- * count, cutoffs: at least one; increasing numbers from 1 to n_classes - 1.
+ * count, cutoffs: at least one; increasing numbers from 1 to n_classes - 1. Each cluster has at
+ *   least one feature.
  * Errors: HT_ERR_SHAPE for other inputs; HT_ERR_ARGUMENT for a target that is not a class. On a
  * device, a later call may return that error.
  * Source: torch.nn.AdaptiveLogSoftmaxWithLoss. */
@@ -283,9 +285,9 @@ HT_API ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, 
 /* Returns the logarithms of the probabilities of all classes (N, n_classes).
  *
  * module: an ht_nn_adaptive_log_softmax_with_loss, or a wrapper of one.
- * x: (N, in_features).
+ * x: (N, in_features), process-local.
  * Differentiable.
- * Result: scoped.
+ * Result: scoped; the dtype of x.
  * Errors: HT_ERR_SHAPE for another x, HT_ERR_ARGUMENT for another module. */
 HT_API ht_tensor *ht_nn_adaptive_log_prob(ht_module *module, ht_tensor *x);
 
@@ -300,8 +302,9 @@ HT_API ht_tensor *ht_nn_adaptive_predict(ht_module *module, ht_tensor *x);
  *     net = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(2, 3), ht_nn_relu()));
  *
  * count: at least 0. With 0 the output is the input.
- * modules: taken over, also after an error. They are named "0", "1", ...
- * Errors: that of a module which is NULL because of an earlier error.
+ * modules: taken over, also after an error. They are named "0", "1", ... May be NULL if count is 0.
+ * Errors: that of a module which is NULL because of an earlier error; HT_ERR_ARGUMENT for another
+ * NULL, or a count below 0.
  * Source: torch.nn.Sequential. */
 HT_API ht_module *ht_nn_sequential(int count, ht_module *const modules[]);
 
