@@ -146,8 +146,8 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.
  * Logically collective.
- * Errors: HT_ERR_STATE for a NULL loss if the model has SyncBatchNorm layers. Run a batch of no
- * rows instead. */
+ * Errors: those of ht_backward. HT_ERR_STATE for a NULL loss if the model has SyncBatchNorm layers.
+ * Run a batch of no rows instead. */
 HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 
 /* Completes a group of accumulated passes at the end of an epoch: averages or sums the pending
@@ -177,9 +177,10 @@ HT_API ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss);
 HT_API bool ht_data_parallel_complete(ht_module *wrapper);
 
 /* ht_data_parallel_complete for programs that do not clip: then all optimizers of `wrapper` step
- * and zero their gradients.
+ * and zero their gradients. Without a pending pass nothing happens.
  *
- * Collective: ranks with different numbers of groups need a join. */
+ * Collective: ranks with different numbers of groups need a join.
+ * Errors: those of ht_optimizer_step. */
 HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 
 /* Begins a region in which gradients only accumulate on this rank. Regions nest.
@@ -246,7 +247,8 @@ HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_o
  *
  * wrapper: in a join.
  * Collective.
- * Errors: HT_ERR_STATE without a join, or if it ended early (throw_on_early_termination). */
+ * Errors: HT_ERR_STATE without a join, or if it ended early (throw_on_early_termination); those of
+ * ht_data_parallel_flush. The join is over then, too. */
 HT_API ht_status ht_data_parallel_join_end(ht_module *wrapper);
 
 /* Finishes every pending exchange and update of `wrapper`.
