@@ -6,7 +6,7 @@
  * only after some batches, and mostly without waiting. Use it if the network between nodes is slow
  * compared with that inside a node. doc/daso.md says when to use it and how it works.
  *
- * A NULL detector or ht_daso is HT_ERR_ARGUMENT, except where a block gives another result.
+ * A NULL detector or ht_daso is HT_ERR_ARGUMENT, except where a block says what it gives.
  *
  * Source: heat.optim.DASO; Coquelin et al., Journal of Big Data 9:14 (2022).
  *
@@ -62,7 +62,7 @@ HT_API ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_op
  * detector: changed.
  * metric: NaN is not an improvement.
  * Not collective.
- * Result: false for a NULL detector, too. */
+ * Result: false after an error, too. */
 HT_API bool ht_plateau_detector_test_if_improving(ht_plateau_detector *detector, double metric);
 
 /* Clears the best value and the counts of `detector`. Not collective. */
@@ -202,7 +202,7 @@ HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
  * If the program also steps the optimizer, each batch updates twice, which is logged as a warning.
  *
  * daso: has a model and a last batch.
- * Logically collective.
+ * Collective.
  * Errors: HT_ERR_STATE without a model or last batch, after the last batch, or if parameters are
  * not finite after an exchange; the same on all ranks. */
 HT_API ht_status ht_daso_step(ht_daso *daso);
@@ -217,14 +217,18 @@ HT_API ht_status ht_daso_zero_grad(ht_daso *daso);
  * loss_globally_averaged: false averages `loss` over the ranks first; true takes it as the average.
  * Collective.
  * Errors: HT_ERR_STATE before the last batch; HT_ERR_ARGUMENT if an averaged loss differs between
- * ranks. */
+ * ranks; those of the scheduler's step. */
 HT_API ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globally_averaged);
 
 /* Returns `daso` to the start of its first epoch.
  *
  * A pending exchange is received first. All ranks then take the mean of their parameters and
- * buffers, in full precision. Call this too if the program has loaded parameters after wrapping:
- * from then on 16-bit differences are taken from the new values. Collective. */
+ * buffers, in full precision. Without a model, nothing is exchanged. Call this too if the program
+ * has loaded parameters after wrapping: from then on 16-bit differences are taken from the new
+ * values.
+ *
+ * Collective.
+ * Errors: those of the exchange. */
 HT_API ht_status ht_daso_reset(ht_daso *daso);
 
 typedef enum ht_daso_phase { HT_DASO_WARMUP, HT_DASO_CYCLING, HT_DASO_COOLDOWN } ht_daso_phase;
