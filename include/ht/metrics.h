@@ -69,14 +69,14 @@ HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
  * After an error the metric keeps it, and computing reports it to all ranks.
  *
  * metric: not one of ht_metric_mean.
- * x: scores or elements; process-local, on any device, not complex. After an error that made it
- * NULL, the metric keeps that error.
+ * x: scores or elements of any dtype but complex ones; process-local, on any device. After an error
+ * that made it NULL, the metric keeps that error.
  * target: classes (N), integers; process-local, on any device. ht_metric_moments does not read it.
  * Not collective.
  * Errors: HT_ERR_SHAPE for other shapes than those of the constructor, or fewer classes than its k;
- * HT_ERR_DTYPE for a complex x, or a target that is not made of integers; HT_ERR_COMM for a split
- * tensor; HT_ERR_ARGUMENT for a class out of range, a target that is NULL, or a metric of
- * ht_metric_mean. */
+ * HT_ERR_DTYPE for a complex x, or a target that is not made of integers; HT_ERR_COMM for a tensor
+ * on several ranks, split or not; HT_ERR_ARGUMENT for a class out of range, a target that is NULL,
+ * or a metric of ht_metric_mean. */
 HT_API ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target);
 
 /* Adds a number of this rank to a metric of ht_metric_mean.
@@ -99,8 +99,8 @@ HT_API ht_value *ht_metric_compute(ht_metric *metric);
 
 /* Returns the first result of `metric` over all ranks: the accuracy, for a confusion matrix.
  *
- * Collective as ht_metric_compute.
- * Result: NaN after an error. */
+ * Collective as ht_metric_compute is, with its errors.
+ * Result: NaN after an error, and for a metric without rows. */
 HT_API double ht_metric_result(ht_metric *metric);
 
 /* Returns everything that all ranks have added to `metric` as a map, for a run that resumes within
