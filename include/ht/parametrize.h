@@ -9,7 +9,9 @@
  * Only the slot of this module is parametrized, not the same tensor elsewhere.
  *
  * No call here is collective, unless its comment says so.
- * Errors: HT_ERR_ARGUMENT for an operand that is NULL; HT_ERR_STATE inside a wrapper.
+ * Errors: HT_ERR_ARGUMENT for an operand that is NULL, and unless module has a parameter called
+ * name. HT_ERR_STATE of calls that add or remove parametrizations inside a wrapper. Calls that add
+ * one have the errors of ht_nn_register_parametrization.
  * Source: torch.nn.utils.parametrize, torch.nn.utils.parametrizations. */
 #ifndef HT_PARAMETRIZE_H
 #define HT_PARAMETRIZE_H
@@ -31,15 +33,16 @@ typedef ht_value *ht_right_inverse_fn(ht_module *parametrization, ht_tensor *val
  *   error is returned.
  * right_inverse: gives the originals; NULL: the parameter itself is the original. Only the first
  *   parametrization of a parameter uses it.
- * Errors: HT_ERR_ARGUMENT unless module has a parameter called name, if something else in module is
- * called "parametrizations", or if the parameter is an original. HT_ERR_SHAPE unless the output
- * has the shape and dtype of the parameter.
+ * Errors: HT_ERR_ARGUMENT if something else in module is called "parametrizations", if the
+ * parameter is an original, or if right_inverse gives neither a tensor nor a list of at least two.
+ * HT_ERR_SHAPE unless the output has the shape and dtype of the parameter. Errors of the forward.
  * Source: torch.nn.utils.parametrize.register_parametrization. */
 HT_API ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
                                                 ht_module *parametrization,
                                                 ht_right_inverse_fn *right_inverse);
 
-/* Returns whether the parameter `name` of module is parametrized; false for NULL.
+/* Returns whether the parameter `name` of module is parametrized; false, without an error, for NULL
+ * and for another name.
  *
  * name: NULL asks for any parameter.
  * Source: torch.nn.utils.parametrize.is_parametrized. */
@@ -99,10 +102,11 @@ typedef enum ht_orthogonal_map {
 
 /* Parametrizes the matrix `name` of module by one with orthonormal columns, or rows if it is wide.
  *
- * The value is B f(X). The original X begins as -1, for which f(X) is 1. The buffer "base" is B: the
- * columns of the parameter made orthonormal, and completed by random ones.
+ * The value is B f(X). The original X begins as -1, for which f(X) is 1. The buffer "base" is B:
+ * the columns of the parameter made orthonormal, and completed by random ones.
  * map: f; torch's default matrix_exp does not exist.
- * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_STATE if it is parametrized.
+ * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_DTYPE for 16 bits; HT_ERR_STATE if
+ * it is parametrized; HT_ERR_ARGUMENT for another map.
  * Source: torch.nn.utils.parametrizations.orthogonal. */
 HT_API ht_status ht_nn_orthogonal(ht_module *module, const char *name, ht_orthogonal_map map);
 
