@@ -9,6 +9,7 @@
  *     eps: added to the variance; PyTorch's default is 1e-5. Functions do not check it. In layers
  *     it is finite and at least 0, unless a comment says otherwise.
  *
+ * A result like x has the shape, dtype, split and slabs of x.
  * Statistics are in float64. They are those of one sample, so that ranks exchange nothing.
  * Logically collective, unless a comment says otherwise. Differentiable in x, weight and bias;
  * gradients of weight and bias are summed over the ranks of a split x. Results are scoped; NULL
@@ -30,7 +31,7 @@ HT_BEGIN_DECLS
 /* y = (x - mean) / sqrt(var + eps) weight + bias, with mean and variance over the last axes.
  *
  * x: it may be split along an axis before the normalised ones.
- * ndim, shape: the lengths of the normalised axes, at least one.
+ * ndim, shape: the lengths of the normalised axes, 1 to 8 of them, else HT_ERR_ARGUMENT.
  * weight, bias: of that shape.
  * Result: like x.
  * Source: torch.nn.functional.layer_norm. */
@@ -62,7 +63,7 @@ HT_API ht_tensor *ht_group_norm(ht_tensor *x, int64_t groups, ht_tensor *weight,
  * Collective if x is split and running statistics are written.
  * Result: like x.
  * Errors: HT_ERR_SHAPE for one value per channel of a sample with use_input_stats, HT_ERR_ARGUMENT
- * if running statistics are needed and NULL.
+ * if running statistics are needed and NULL, HT_ERR_STATE if they cannot be written.
  * Source: torch.nn.functional.instance_norm. */
 HT_API ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
                                    ht_tensor *weight, ht_tensor *bias, bool use_input_stats,
@@ -72,7 +73,7 @@ HT_API ht_tensor *ht_instance_norm(ht_tensor *x, ht_tensor *running_mean, ht_ten
  *
  * For an x of 16 bits, y is computed in float32 and rounded once.
  * x: it may be split along an axis before the normalised ones.
- * ndim, shape: the lengths of the normalised axes, at least one.
+ * ndim, shape: the lengths of the normalised axes, 1 to 8 of them, else HT_ERR_ARGUMENT.
  * weight: of that shape.
  * eps: a negative value stands for the machine epsilon of the dtype of the computation, which is
  *   PyTorch's default.
