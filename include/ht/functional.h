@@ -4,9 +4,10 @@
  * one includes.
  *
  * Inputs may be split along the batch axis (0), unless a comment says otherwise; the result then
- * has that split, too. Weights and biases of a split input are replicated on its communicator (made
- * with HT_NONE), and the backward pass sums their gradients over it. Process-local weights, such as
- * those of the layers in nn.h, take process-local inputs (ht_tensor_local).
+ * has that split and its slabs, too. Weights and biases of a split input are replicated on its
+ * communicator (made with HT_NONE), and the backward pass sums their gradients over it.
+ * Process-local weights, such as those of the layers in nn.h, take process-local inputs
+ * (ht_tensor_local).
  *
  * Logically collective, unless a comment says otherwise. Differentiable. Results are scoped; NULL
  * after an error.
@@ -58,8 +59,9 @@ HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
 /* The maximum of x (N, C, H, W) over square windows of length kernel that do not overlap.
  *
  * The stride is kernel, and the padding is 0.
+ * x: (C, H, W) is HT_ERR_SHAPE, unlike in PyTorch.
  * kernel: at least 1.
- * Result: (N, C, H', W'), in the layout of x.
+ * Result: (N, C, H', W'), in the layout of x. H' = floor(H / kernel), and likewise W'.
  * Errors: HT_ERR_ARGUMENT also for a kernel below 1. HT_ERR_SHAPE also if no window fits, without
  * channels, or for images of more than 2^31 - 1 pixels. */
 HT_API ht_tensor *ht_max_pool2d(ht_tensor *x, int64_t kernel);
@@ -127,7 +129,8 @@ HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed
  * statistics then become (1 - momentum) running + momentum batch, with the unbiased variance. A
  * batch without rows on all ranks leaves them as they are.
  * x: (N, C, ...).
- * running_mean, running_var: (C), written with training; NULL: not tracked.
+ * running_mean, running_var: (C), written with training; NULL: not tracked. They have the dtype
+ *   of x.
  * weight, bias: (C); NULL stands for ones and zeros.
  * training: false takes the running statistics for mean and variance.
  * momentum, eps: PyTorch's defaults are 0.1 and 1e-5. They are not checked here.
