@@ -59,13 +59,13 @@ HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int
  * Errors: HT_ERR_ARGUMENT for an entry that is not a tensor, is split or cannot be written, and
  * for a list without a trainable parameter; HT_ERR_STATE for the result of a recorded operation;
  * HT_ERR_DTYPE for an entry that is not floating-point; HT_ERR_SHAPE if the numbers of elements
- * differ between ranks. Only a step with an average checks parameters, and after an error the step
- * is not counted. */
+ * or the widest dtypes differ between ranks. Only a step with an average checks parameters, and
+ * after an error the step is not counted. */
 HT_API ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *averager,
                                                              ht_value *parameters);
 
-/* Returns the size of the group over which the last step of `averager` averaged; 0 if it did not.
- * Not collective. */
+/* Returns the size of the group over which the last step of `averager` averaged; 0 if it did not,
+ * and for NULL. Not collective. */
 HT_API int ht_hierarchical_averager_last_group_size(const ht_hierarchical_averager *averager);
 
 /* Returns the number of steps of `averager` ("step") as a map, scoped. Not collective. */
