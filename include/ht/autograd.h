@@ -19,8 +19,8 @@
  *
  * Collectivity: ht_backward and ht_backward_ext are collective like the operations that they
  * differentiate. Calls that change a tensor or a graph are logically collective over the
- * communicator of their tensor. Queries are not collective. Tensors that calls return are scoped
- * (ht/object.h) unless their comment says borrowed.
+ * communicator of their tensor. Queries, and calls without a tensor, are not collective. Tensors
+ * that calls return are scoped (ht/object.h) unless their comment says borrowed.
  *
  * Errors: a NULL tensor is HT_ERR_ARGUMENT unless an earlier error made it NULL (ht/error.h), or a
  * comment says what NULL means. */
@@ -77,7 +77,11 @@ HT_API ht_status ht_backward(ht_tensor *loss);
  * Errors: HT_ERR_SHAPE if grad does not fit x. HT_ERR_STATE as for ht_backward. */
 HT_API ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep);
 
-/* Returns a view of x that is cut off from the graph: the same memory without a history. */
+/* Returns a view of x that is cut off from the graph: the same memory without a history.
+ *
+ * A write through it changes x, and a backward pass that needs the old values reports an error.
+ * Logically collective.
+ * Result: the shape, dtype, split and slabs of x; a leaf that requires no gradients. */
 HT_API ht_tensor *ht_detach(ht_tensor *x);
 
 /* Turns recording on the calling thread on or off, and returns the previous setting.
