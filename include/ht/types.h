@@ -76,8 +76,9 @@ HT_API bool ht_dtype_is_complex(ht_dtype dtype);
 
 /* Returns the smallest dtype that a and b both convert to by PyTorch's rules.
  *
- * The kinds are ordered: bool < integer < floating < complex. uint8 and int8 give int16. float16
- * and bfloat16 give float32. A complex dtype and float64 give complex128. ht_result_type does the
+ * The kinds are ordered: bool < integer < floating < complex. The dtype of the
+ * higher kind stays: int64 and float16 give float16. But a complex dtype and float64 give
+ * complex128. uint8 and int8 give int16. float16 and bfloat16 give float32. ht_result_type does the
  * same for tensors.
  *
  * Result: HT_DTYPE_COUNT if a or b is outside the list.
@@ -98,7 +99,7 @@ typedef enum ht_casting {
  * The kinds are ordered: bool < integer < floating < complex. int64 to float64 counts as SAFE, as
  * NumPy counts it.
  *
- * Result: false if from or to is outside the list.
+ * Result: false if from or to is outside the list, or casting is not an ht_casting.
  * Source: numpy.can_cast, heat.can_cast. */
 HT_API bool ht_can_cast(ht_dtype from, ht_dtype to, ht_casting casting);
 
@@ -113,7 +114,7 @@ typedef enum ht_dtype_kind {
     HT_DTYPE_KIND_NUMERIC /* all but bool */
 } ht_dtype_kind;
 
-/* Returns whether dtype is of kind; false outside the list. */
+/* Returns whether dtype is of kind; false if one of them is outside its list. */
 HT_API bool ht_isdtype(ht_dtype dtype, ht_dtype_kind kind);
 
 /* The limits of an integer dtype. */
