@@ -27,10 +27,12 @@ typedef ht_tensor *ht_vmap_fn(ht_tensor *const slices[], void *user);
  * all of a tensor without a split.
  * user: passed to f.
  * Collective, agrees. Not differentiable (ht/autograd.h).
- * Result: split along axis 0, in the slabs of the first split tensor.
- * Errors: HT_ERR_SHAPE if lengths or results differ. HT_ERR_SHAPE if there are no indices at all,
- * because the result is then unknown. HT_ERR_ARGUMENT if count is below 1, no tensor is split, or f
- * returns NULL without an error. An error of f on one rank is the error of all. */
+ * Result: split along axis 0, in the slabs of the first split tensor. The other axes and the dtype
+ * are those of the results of f.
+ * Errors: HT_ERR_SHAPE if lengths or results differ, or if f returns a split tensor or 8 axes.
+ * HT_ERR_SHAPE if there are no indices at all, because the result is then unknown. HT_ERR_ARGUMENT
+ * if count is below 1, no tensor is split, or f returns NULL without an error. An error of f on one
+ * rank is the error of all. */
 HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void *user);
 
 /* ht_vmap of f, xs (count) and user along given axes. Tensors that are split along other axes are
@@ -39,7 +41,8 @@ HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void 
  * in_axes: the mapped axis of each tensor. HT_NONE: f receives all of it, on every rank.
  * out_axis: the place of the mapped axis in the result.
  * Collective, agrees. Not differentiable.
- * Result: split along out_axis. If no mapped tensor is split it has no split, and each rank
+ * Result: split along out_axis, in the slabs of the first tensor that is split along its mapped
+ * axis; balanced if there is none. If no mapped tensor is split it has no split, and each rank
  * computes all of it.
  * Errors: those of ht_vmap, but no tensor need be split. HT_ERR_ARGUMENT if all in_axes are
  * HT_NONE, one is an axis that its tensor lacks, or out_axis is not an axis of the result. */
