@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Selection of elements by place and by condition. Source: heat.indexing, and [] of heat's tensors.
- */
+ *
+ * Results are scoped, and have the dtype of x unless a comment says otherwise. */
 #ifndef HT_INDEXING_H
 #define HT_INDEXING_H
 
