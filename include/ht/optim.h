@@ -64,8 +64,9 @@ typedef ht_tensor *ht_loss_fn(void *user);
  *
  * optimizer: the one to step.
  * closure: called with user.
- * loss: receives the loss of the first call; NULL: not wanted.
- * Errors: those of the closure and of ht_optimizer_step; HT_ERR_STATE for ht_optim_lbfgs under a
+ * loss: receives the loss of the first call, on success only; NULL: not wanted.
+ * Errors: those of the closure, of ht_tensor_item for its loss, and of ht_optimizer_step;
+ * HT_ERR_ARGUMENT if it returns NULL without an error; HT_ERR_STATE for ht_optim_lbfgs under a
  * data-parallel wrapper.
  * Source: torch.optim.Optimizer.step(closure). */
 HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, void *user,
@@ -154,7 +155,7 @@ HT_API ht_status ht_optimizer_remove_hook(ht_optimizer *optimizer, uint64_t id);
 
 /* Sets how a data-parallel wrapper runs the steps of this optimizer, and returns `optimizer`.
  *
- * This overrides the setting of the wrapper. NULL stays NULL.
+ * This overrides the setting of the wrapper. NULL stays NULL, without an error.
  *
  * optimizer: changed and returned; no reference is added.
  * blocking: true updates at once; false updates each layer before its next forward pass.
