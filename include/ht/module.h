@@ -362,8 +362,8 @@ HT_API ht_status ht_module_load_state_dict_ext(ht_module *module, const ht_value
 
 /* Writes the parameters and buffers of module to the HDF5 file `path`, as data sets called by path.
  *
- * The state is process-local, and has the same bytes on all ranks of comm. It is written as a
- * checkpoint is (ht/checkpoint.h), but no earlier file is kept.
+ * A tensor of the state is process-local, with the same bytes on all ranks of comm, or is split
+ * over comm. They are written as a checkpoint is (ht/checkpoint.h), but no earlier file is kept.
  * Collective over comm, agrees.
  * Errors: those of ht_checkpoint_save. */
 HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm);
@@ -375,14 +375,14 @@ HT_API ht_status ht_module_save_state(ht_module *module, const char *path, ht_co
  * module: unchanged on all ranks unless the file fits on every rank of comm.
  * Collective over comm, agrees.
  * Errors: HT_ERR_IO if the file is missing or cannot be read. HT_ERR_FORMAT for a damaged file or a
- * link in it, or naming all entries that are missing, unexpected or of another shape. */
+ * link in it, or naming all entries that do not fit (ht_module_load_state_dict). */
 HT_API ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm);
 
 /* Writes the parameters and buffers of module to the safetensors file `path`, each called by path.
  *
- * The state is process-local, and the same on all ranks of comm. torch.nn.Module.load_state_dict
- * takes the map that safetensors.torch.load_file reads from the file, if no tensor is shared. The
- * metadata has "pt" for "format".
+ * A tensor of the state is process-local, and the same on all ranks of comm, or is split over comm.
+ * torch.nn.Module.load_state_dict takes the map that safetensors.torch.load_file reads from the
+ * file, if no tensor is shared. The metadata has "pt" for "format".
  * Collective over comm, agrees.
  * Errors: those of ht_safetensors_save.
  * Source: safetensors.torch.save_model. */
@@ -393,8 +393,9 @@ HT_API ht_status ht_module_save_safetensors(ht_module *module, const char *path,
  * Values are converted to the dtype and device of their parameter or buffer.
  * module: unchanged on all ranks unless the file fits on every rank of comm.
  * Collective over comm, agrees.
- * Errors: those of ht_safetensors_load; HT_ERR_FORMAT, naming all entries that are missing,
- * unexpected or of another shape.
+ * Errors: those of ht_safetensors_load; HT_ERR_FORMAT, naming all entries that do not fit
+ * (ht_module_load_state_dict). A split parameter is one of them, because loaded tensors are
+ * process-local.
  * Source: safetensors.torch.load_model. */
 HT_API ht_status ht_module_load_safetensors(ht_module *module, const char *path, ht_comm *comm);
 
