@@ -89,6 +89,7 @@ HT_API ht_tensor *ht_rms_norm(ht_tensor *x, int ndim, const int64_t shape[], ht_
  * x: (N, C, ...), at least 3 axes.
  * size: at least 1.
  * alpha, beta, k: PyTorch's defaults are 1e-4, 0.75 and 1.
+ * Collective if x is split and not balanced.
  * Result: like x.
  * Errors: HT_ERR_ARGUMENT for size below 1.
  * Source: torch.nn.functional.local_response_norm. */
