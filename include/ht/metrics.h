@@ -55,7 +55,8 @@ HT_API ht_metric *ht_metric_accuracy(int k, ht_comm *comm);
 /* Makes a confusion matrix: element (i, j) counts the rows of class i with predicted class j.
  *
  * ht_metric_update takes scores (N, classes) or predicted classes (N, integers), and true classes
- * (N). Results: "accuracy", "correct", "count" and "confusion_matrix", int64 (classes, classes).
+ * (N). Results: "accuracy", "correct", "count" and "confusion_matrix", a process-local tensor
+ * (classes, classes) of int64 on the CPU.
  *
  * classes: 1 to 16384.
  * comm: retained.
