@@ -26,7 +26,8 @@ HT_BEGIN_DECLS
  * updates nothing, although the steps count: resume from a checkpoint.
  *
  * optimizer: the one to step. Not one of ht_optim_lbfgs.
- * Errors: HT_ERR_STATE if a parameter has changed its shape or device since its first step. */
+ * Errors: HT_ERR_STATE if a parameter has changed its shape or device since its first step, and for
+ * ht_optim_lbfgs; the status of a hook that is not HT_SUCCESS. */
 HT_API ht_status ht_optimizer_step(ht_optimizer *optimizer);
 
 /* Scales all gradients so that their common norm is at most max_norm: gradients *= max_norm / (norm
