@@ -10,7 +10,8 @@
  * A path is a dotted name, such as "encoder.0.weight". A wrapper (ht_nn_data_parallel, ...) and the
  * module inside it have the same path. As long as a data-parallel wrapper contains a module, the
  * module's tree cannot change (HT_ERR_STATE), and updates of its parameters may be pending.
- * Functions that hand out parameters or buffers bring the module up to date first.
+ * Functions that hand out parameters or buffers bring the module up to date first, and have the
+ * errors of its pending passes.
  *
  * No call here is collective, unless its comment says so.
  * Errors: HT_ERR_ARGUMENT for an operand that is NULL.
@@ -160,7 +161,8 @@ HT_API ht_status ht_module_train(ht_module *module);
  * For a data-parallel wrapper, or a tree that contains one, it also broadcasts rank 0's buffers
  * after a synchronised pass (option broadcast_buffers). In a join it does not. Afterwards a forward
  * pass communicates nothing, and one rank may run it alone.
- * Collective over the wrapper's communicator, if there is a data-parallel wrapper. */
+ * Collective over the wrapper's communicator, if there is a data-parallel wrapper.
+ * Errors: those of pending passes and of the broadcast; module is in evaluation then, too. */
 HT_API ht_status ht_module_eval(ht_module *module);
 
 /* Returns whether module is in training; false for NULL. */
