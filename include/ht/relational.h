@@ -33,6 +33,7 @@ HT_API ht_tensor *ht_ge(ht_tensor *a, ht_tensor *b);
 
 /* Whether a and b have the same shape and equal elements; the same answer on every rank.
  *
+ * a, b: dtypes may differ, and are promoted. NaN equals nothing, itself included.
  * equal: *equal is set to the answer on success.
  * Collective.
  * Errors: HT_ERR_ARGUMENT if equal is NULL. Different shapes are not an error. */
