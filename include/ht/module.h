@@ -14,8 +14,7 @@
  * errors of its pending passes.
  *
  * No call here is collective, unless its comment says so.
- * Errors: HT_ERR_ARGUMENT for an operand that is NULL.
- * A walk without a result then visits nothing. */
+ * Errors: HT_ERR_ARGUMENT for an operand that is NULL. A walk then visits nothing. */
 #ifndef HT_MODULE_H
 #define HT_MODULE_H
 
@@ -82,8 +81,7 @@ HT_API ht_module *ht_module_new(size_t bytes, const ht_module_type *type);
  *
  * what: the public constructor, for messages.
  * type: its table of settings gives the ranges.
- * bytes, data: the user's struct and its size. Settings are filled in, and slots are NULL. data may
- *   be NULL if bytes is 0.
+ * bytes, data: the size and the struct; 0, NULL: none. Settings are filled in, and slots are NULL.
  * Result: owned, and in training.
  * Errors: also HT_ERR_ARGUMENT if a setting is out of its range. */
 HT_API ht_module *ht_module_new_ext(const char *what, const ht_module_type *type, size_t bytes,
@@ -241,8 +239,7 @@ HT_API ht_status ht_module_replace(ht_module *module, const char *name, ht_modul
  * Modules and tensors that are shared inside the tree are shared inside the copy. Hooks, modes and
  * requires_grad are copied, gradients are not.
  * Result: owned.
- * Errors: HT_ERR_UNSUPPORTED if a type has a destroy hook but no clone hook, such as a wrapper of
- * ht_nn_data_parallel. */
+ * Errors: HT_ERR_UNSUPPORTED for a type with a destroy hook and no clone hook (DataParallel). */
 HT_API ht_module *ht_module_clone(ht_module *module);
 
 /* Converts floating parameters and buffers of module, and their gradients, to dtype in place.
@@ -342,9 +339,9 @@ HT_API ht_value *ht_module_state_dict(ht_module *module);
 /* Copies the tensors of the map state to the parameters and buffers of module.
  *
  * Values are converted to the dtype and device of their parameter or buffer.
- * Errors: HT_ERR_FORMAT, naming all entries that do not fit: missing, unexpected, of another shape,
- * on another communicator, or complex for a real tensor. module is unchanged then. HT_ERR_FORMAT
- * also for a map inside state, as in a checkpoint. HT_ERR_ARGUMENT unless state is a map.
+ * Errors: HT_ERR_FORMAT, naming all entries that do not fit: missing, unexpected, of another shape
+ * or communicator, a map, or complex for a real tensor. module is unchanged then. HT_ERR_ARGUMENT
+ * unless state is a map.
  * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *state);
 
@@ -352,11 +349,10 @@ HT_API ht_status ht_module_load_state_dict(ht_module *module, const ht_value *st
  *
  * strict: false leaves entries as they are that state lacks, and ignores items that module lacks.
  *   An item of module that does not fit stays an error.
- * missing: receives the map from names to tensors of module that state lacks, scoped; NULL: not
- *   wanted.
+ * missing: receives the map of tensors of module that state lacks, scoped; NULL: not wanted.
  * unexpected: receives the map of items of state that module lacks, scoped; NULL: not wanted.
- * Errors: HT_ERR_FORMAT as for ht_module_load_state_dict, but for missing and unexpected entries
- * only if strict. HT_ERR_ARGUMENT unless state is a map.
+ * Errors: those of ht_module_load_state_dict, but for missing and unexpected entries, and maps in
+ * state, only if strict.
  * Source: torch.nn.Module.load_state_dict. */
 HT_API ht_status ht_module_load_state_dict_ext(ht_module *module, const ht_value *state,
                                                bool strict, ht_value **missing,
@@ -396,8 +392,7 @@ HT_API ht_status ht_module_save_safetensors(ht_module *module, const char *path,
  * module: unchanged on all ranks unless the file fits on every rank of comm.
  * Collective over comm, agrees.
  * Errors: those of ht_safetensors_load; HT_ERR_FORMAT, naming all entries that do not fit
- * (ht_module_load_state_dict). A split parameter is one of them, because loaded tensors are
- * process-local.
+ * (ht_module_load_state_dict), such as split ones: the tensors of the file are process-local.
  * Source: safetensors.torch.load_model. */
 HT_API ht_status ht_module_load_safetensors(ht_module *module, const char *path, ht_comm *comm);
 
