@@ -39,16 +39,14 @@ typedef double complex ht_complex128;
 #define HT_REAL_LIBM(fn, x)     _Generic((x), float: fn##f, double: fn)(x)
 #define HT_REAL_LIBM2(fn, x, y) _Generic((x), float: fn##f, double: fn)(x, y)
 
-/* e^x of numbers up to 43; e^x that is never subnormal; x Phi(x) and its derivative; the conjugate of a complex number, and
- * its powers. */
+/* e^x of numbers up to 43; e^x that is never subnormal; 1 / (1 + e^-x); activations, which give the
+ * derivative, too; the conjugate of a complex number, and its powers. */
 #define HT_EXP_BELOW(x)         _Generic((x), float: ht__exp_below_float, double: exp)(x)
 #define HT_EXP_WIDE(x)          _Generic((x), float: ht__exp_wide, double: exp)(x)
-#define HT_GELU(x)              _Generic((x), float: ht__gelu_float, double: ht__gelu)(x)
-#define HT_GELU_SLOPE(x)        _Generic((x), float: ht__gelu_slope_float, double: ht__gelu_slope)(x)
-/* number / (1 + e^-x), and g times the derivative of x / (1 + e^-x). */
-#define HT_TIMES_LOGISTIC(number, x) \
-    _Generic((x), float: ht__times_logistic_float, double: ht__times_logistic)(number, x)
-#define HT_SILU_GRAD(g, x)      _Generic((x), float: ht__silu_grad_float, double: ht__silu_grad)(g, x)
+#define HT_SIGMOID(x)           _Generic((x), float: ht__sigmoid_float, double: ht__sigmoid)(x)
+#define HT_GELU(x, slope)       _Generic((x), float: ht__gelu_float, double: ht__gelu)(x, slope)
+#define HT_SILU(x, slope)       _Generic((x), float: ht__silu_float, double: ht__silu)(x, slope)
+#define HT_MISH(x, slope)       _Generic((x), float: ht__mish_float, double: ht__mish)(x, slope)
 #define HT_CONJ(x)              _Generic((x), ht_complex64: conjf, ht_complex128: conj)(x)
 #define HT_COMPLEX_POW(x, y)    _Generic((x), ht_complex64: cpowf, ht_complex128: cpow)(x, y)
 /* clang-format on */

@@ -115,49 +115,89 @@ HT_INLINE float ht__shrink_float(float x, int32_t n)
     return x * ht__power_of_two(n + 100) * 0x1p-100f;
 }
 
-/* number / (1 + e^-x), for number = x or 1. With e^-|x| = 2^n (1 + s) the quotient is that of sums,
- * corrected by the bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. */
-HT_INLINE float ht__times_logistic_float(float number, float x)
-{
-    const float z = x > 0 ? x : -x, bound = z > 126 ? 126 : z;
+/* number / (1 + e^-x) = 2^n quotient, where n is 0 unless x is negative. */
+typedef struct ht__logistic_float {
+    float quotient;
     int32_t n;
-    const float s = ht__exp_less_one(-bound, &n);
-    const float e = (1 + s) * ht__power_of_two(n < -126 ? -126 : n);
-    const float part = x > 0 ? 0 : number * s, above = number + part, below = 1 + e;
-    const float y = above / below, lost = part - (above - number), lost_below = e - (below - 1);
-    const float quotient = y + (lost - y * lost_below) * (1.457f - 0.5f * below);
-    float result = x > 0 ? quotient : ht__shrink_float(quotient, n);
+    float e, below; /* e^-|x|, and 1 + e */
+    float rest;     /* e^x = 2^n (1 + rest); 0 if x is not negative */
+} ht__logistic_float;
 
-    result = x > 126 ? number : result;
-    result = x < -126 ? 0 * number : result;
-    return copysignf(result, number);
+HT_INLINE float ht__within_126(float x)
+{
+    const float bound = x > 126 ? 126 : x;
+
+    return bound < -126 ? -126 : bound;
 }
 
-/* g times the derivative of x / (1 + e^-x), to a float's digits of g. The power of two comes last, so
- * that a large g meets no derivative of 0. */
-HT_INLINE float ht__silu_grad_float(float g, float x)
+/* For |x| up to 126 and number = x or 1. The quotient is that of sums, corrected by the bits that
+ * these lose: 1.457 - below / 2 is 1 / below within 0.05. The sign chooses by its bits: of a
+ * condition the compiler would make two branches, and compute the quotient in both. */
+HT_INLINE ht__logistic_float ht__logistic_parts(float number, float x)
 {
-    const float z = x > 0 ? x : -x, bound = z < 126 ? z : 126;
+    const uint32_t negative = (uint32_t)((int32_t)ht__float_to_bits(x) >> 31);
     int32_t n;
-    const float p = 1 + ht__exp_less_one(-bound, &n), e = p * ht__power_of_two(n < -126 ? -126 : n);
-    const float near = 1 / (1 + e), above = near * (1 + bound * (e * near));
-    const float below = p * near * (1 - bound * near);
-    const int32_t half = n >> 1;
-    const float part = g * (below * ht__power_of_two(half)) * ht__power_of_two(n - half);
+    const float s = ht__exp_less_one(-fabsf(x), &n);
+    const float e = (1 + s) * ht__power_of_two(n < -126 ? -126 : n), below = 1 + e;
+    const float rest = ht__bits_to_float(ht__float_to_bits(s) & negative), part = number * rest;
+    const float above = number + part, lost = part - (above - number), lost_below = e - (below - 1);
+    const float y = above / below, quotient = y - (y * lost_below - lost) * (1.457f - 0.5f * below);
 
-    return (x > 0 ? g * above : part) + 0 * x; /* NaN of infinity, as PyTorch has it */
+    return (ht__logistic_float){quotient, n & (int32_t)negative, e, below, rest};
 }
 
-HT_INLINE double ht__times_logistic(double number, double x)
+/* 1 / (1 + e^-x). */
+HT_INLINE float ht__sigmoid_float(float x)
 {
-    return number * (1 / (1 + exp(-x)));
+    const ht__logistic_float p = ht__logistic_parts(1, ht__within_126(x));
+
+    return ht__shrink_float(p.quotient, p.n);
 }
 
-HT_INLINE double ht__silu_grad(double g, double x)
+/* x / (1 + e^-x), and its derivative to a float's digits of the larger term. NaN of minus infinity,
+ * and a slope of NaN of both, as PyTorch has it. */
+HT_INLINE float ht__silu_float(float x, float *slope)
 {
-    const double s = 1 / (1 + exp(-x));
+    const float bound = ht__within_126(x), nan = 0 * x;
+    const ht__logistic_float p = ht__logistic_parts(bound, bound);
+    const float sum = 1 + p.rest + p.quotient * (x > 0 ? p.e : 1);
 
-    return g * (s * (1 + x * (1 - s)));
+    *slope = ht__shrink_float(1 / p.below * sum, p.n) + nan;
+    return x > 126 ? x : ht__shrink_float(p.quotient, p.n) + nan;
+}
+
+HT_INLINE double ht__sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+HT_INLINE double ht__silu(double x, double *slope)
+{
+    const double s = ht__sigmoid(x);
+
+    *slope = s * (1 + x * (1 - s));
+    return x * s;
+}
+
+/* x tanh(log(1 + e^x)) by e = e^-|x|, which does not overflow; in double, because roundings on the
+ * way are many. */
+HT_INLINE float ht__mish_float(float x, float *slope)
+{
+    const double e = x < -128 ? 0 : ht__exp_wide(-fabsf(x));
+    const double part = x > 0 ? 1 + 2 * e : e * (e + 2);
+    const double gate = part / (part + (x > 0 ? 2 * e * e : 2));
+    const double sigmoid = (x > 0 ? 1 : e) / (1 + e);
+
+    *slope = (float)(gate + x * sigmoid * (1 - gate * gate));
+    return (float)(x * gate);
+}
+
+HT_INLINE double ht__mish(double x, double *slope)
+{
+    const double gate = tanh(log1p(exp(x)));
+
+    *slope = gate + x * ht__sigmoid(x) * (1 - gate * gate);
+    return x * gate;
 }
 
 /* log(2^-shift x) of a normal number x: x = 2^n m with m in [sqrt(1/2), sqrt(2)); log m by a
@@ -272,7 +312,7 @@ typedef struct ht__split_float {
 /* |x|, or 15 if it is larger. */
 HT_INLINE ht__split_float ht__split_magnitude(float x)
 {
-    const float z = x > 0 ? x : -x, bound = z < 15 ? z : 15;
+    const float z = fabsf(x), bound = z < 15 ? z : 15;
     const float high = (bound + 0x1.8p15f) - 0x1.8p15f;
 
     const ht__split_float parts = {bound, high, bound - high};
@@ -310,46 +350,34 @@ HT_INLINE float ht__tail_parts(float w, float rest, float *first)
 }
 
 /* x Phi(x) = max(x, 0) - z Phi(-z) with z = |x|. The second term is 2^n (1 + s) w (first + q); sums
- * keep the bits that float would lose, so that the tail is within 2 ulp, too. */
-HT_INLINE float ht__gelu_float(float x)
+ * keep the bits that float would lose, so that the tail is within 2 ulp, too. The derivative,
+ * Phi(x) + x phi(x), is given to a float's digits of the larger term. Infinity has a slope of NaN,
+ * as PyTorch has it. */
+HT_INLINE float ht__gelu_float(float x, float *slope)
 {
     const ht__split_float p = ht__split_magnitude(x);
-    const float inverse = 1 / (p.z + 2.5f), w = p.z * inverse;
+    const float inverse = 1 / (p.z + 2.5f), w = p.z * inverse, nan = 0 * x;
     const float high = ht__high_bits(w), low = w - high, divisor = p.high + 2.5f;
     const float rest = (((p.z - high * divisor) - low * divisor) - w * p.low) * inverse;
     int32_t n;
     const float s = ht__density_parts(p, &n);
-    float first, q = ht__tail_parts(w, rest, &first), top, bottom;
+    float first, q = ht__tail_parts(w, rest, &first), top, bottom, below;
 
+    below = inverse * (first + q) - 0.398942280f * p.z; /* the slope at -z */
+    below = ht__shrink_float(below + below * s, n);
+    *slope = (x > 0 ? 1 - below : below) + nan;
     top = high * first;
     bottom = low * first + (w * q + rest * (first + q));
     bottom += (top + bottom) * s;
-    return (x > 0 ? x : 0 * x) - ht__shrink_float(top + bottom, n);
+    return (x > 0 ? x : nan) - ht__shrink_float(top + bottom, n);
 }
 
-/* The derivative, Phi(x) + x phi(x), to a float's digits of the larger term. */
-HT_INLINE float ht__gelu_slope_float(float x)
+HT_INLINE double ht__gelu(double x, double *slope)
 {
-    const ht__split_float p = ht__split_magnitude(x);
-    const float inverse = 1 / (p.z + 2.5f);
-    int32_t n;
-    const float s = ht__density_parts(p, &n);
-    float first, q = ht__tail_parts(p.z * inverse, 0, &first), slope;
+    const double below = 0.5 * erfc(-0.707106781186547524401 * x);
 
-    slope = inverse * (first + q) - 0.398942280f * p.z;
-    slope = ht__shrink_float(slope + slope * s, n);
-    return (x > 0 ? 1 - slope : slope) + 0 * x; /* NaN of infinity, as PyTorch has it */
-}
-
-HT_INLINE double ht__gelu(double x)
-{
-    return x * (0.5 * erfc(-0.707106781186547524401 * x));
-}
-
-HT_INLINE double ht__gelu_slope(double x)
-{
-    return 0.5 * erfc(-0.707106781186547524401 * x) +
-           x * (0.398942280401432677940 * exp(-0.5 * x * x));
+    *slope = below + x * (0.398942280401432677940 * exp(-0.5 * x * x));
+    return x * below;
 }
 
 #endif

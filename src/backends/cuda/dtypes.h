@@ -63,59 +63,43 @@ HT_INLINE double ht_cuda_exp_wide(double x)
     return exp(x);
 }
 
-HT_INLINE float ht_cuda_gelu(float x)
+HT_INLINE float ht_cuda_sigmoid(float x)
 {
-    return ht__gelu_float(x);
+    return ht__sigmoid_float(x);
 }
 
-HT_INLINE double ht_cuda_gelu(double x)
+HT_INLINE double ht_cuda_sigmoid(double x)
 {
-    return ht__gelu(x);
+    return ht__sigmoid(x);
 }
 
-HT_INLINE float ht_cuda_gelu_slope(float x)
-{
-    return ht__gelu_slope_float(x);
-}
-
-HT_INLINE double ht_cuda_gelu_slope(double x)
-{
-    return ht__gelu_slope(x);
-}
-
-HT_INLINE float ht_cuda_times_logistic(float number, float x)
-{
-    return ht__times_logistic_float(number, x);
-}
-
-HT_INLINE double ht_cuda_times_logistic(double number, double x)
-{
-    return ht__times_logistic(number, x);
-}
-
-HT_INLINE float ht_cuda_silu_grad(float g, float x)
-{
-    return ht__silu_grad_float(g, x);
-}
-
-HT_INLINE double ht_cuda_silu_grad(double g, double x)
-{
-    return ht__silu_grad(g, x);
-}
+#define HT_CUDA_ACTIVATION(fn)                             \
+    HT_INLINE float ht_cuda_##fn(float x, float *slope)    \
+    {                                                      \
+        return ht__##fn##_float(x, slope);                 \
+    }                                                      \
+    HT_INLINE double ht_cuda_##fn(double x, double *slope) \
+    {                                                      \
+        return ht__##fn(x, slope);                         \
+    }
+HT_CUDA_ACTIVATION(gelu)
+HT_CUDA_ACTIVATION(silu)
+HT_CUDA_ACTIVATION(mish)
+#undef HT_CUDA_ACTIVATION
 
 /* Functions of <math.h> are overloaded in C++. */
-#define HT_MATH(fn, x)               ht_cuda_##fn(x)
-#define HT_REAL_MATH(fn, x)          ht_cuda_##fn(x)
-#define HT_LIBM(fn, x)               fn(x)
-#define HT_REAL_LIBM(fn, x)          fn(x)
-#define HT_REAL_LIBM2(fn, x, y)      fn(x, y)
-#define HT_EXP_WIDE(x)               ht_cuda_exp_wide(x)
-#define HT_GELU(x)                   ht_cuda_gelu(x)
-#define HT_GELU_SLOPE(x)             ht_cuda_gelu_slope(x)
-#define HT_SILU_GRAD(g, x)           ht_cuda_silu_grad(g, x)
-#define HT_TIMES_LOGISTIC(number, x) ht_cuda_times_logistic(number, x)
-#define HT_MODULUS(x)                ht_cuda_modulus(x)
-#define HT_CONJ(x)                   ht_cuda_conj(x)
-#define HT_COMPLEX_POW(x, y)         ht_cuda_power(x, y)
+#define HT_MATH(fn, x)          ht_cuda_##fn(x)
+#define HT_REAL_MATH(fn, x)     ht_cuda_##fn(x)
+#define HT_LIBM(fn, x)          fn(x)
+#define HT_REAL_LIBM(fn, x)     fn(x)
+#define HT_REAL_LIBM2(fn, x, y) fn(x, y)
+#define HT_EXP_WIDE(x)          ht_cuda_exp_wide(x)
+#define HT_SIGMOID(x)           ht_cuda_sigmoid(x)
+#define HT_GELU(x, slope)       ht_cuda_gelu(x, slope)
+#define HT_SILU(x, slope)       ht_cuda_silu(x, slope)
+#define HT_MISH(x, slope)       ht_cuda_mish(x, slope)
+#define HT_MODULUS(x)           ht_cuda_modulus(x)
+#define HT_CONJ(x)              ht_cuda_conj(x)
+#define HT_COMPLEX_POW(x, y)    ht_cuda_power(x, y)
 
 #endif

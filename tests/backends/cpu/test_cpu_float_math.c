@@ -1,6 +1,8 @@
 /* ranks 1 */
 /* The functions of float32 against the C library's in double, over all exponents and signs, and the
  * conversions of half precision against the definition. */
+#include <float.h>
+
 #include "cpu_kernels.h"
 #include "elementwise.h"
 
@@ -77,15 +79,33 @@ static void functions_at_zero_infinity_and_nan(void **state)
     assert_true(signbit(ht__expm1_float(-0.0f)) && isnan(ht__expm1_float(NAN)));
     assert_true(ht__log1p_float(-1) == -INFINITY && isnan(ht__log1p_float(-1.5f)));
     assert_true(signbit(ht__log1p_float(-0.0f)) && ht__log1p_float(INFINITY) == INFINITY);
-    assert_true(signbit(ht__gelu_float(-0.0f)) && !signbit(ht__gelu_float(0)));
-    assert_true(ht__gelu_float(INFINITY) == INFINITY && isnan(ht__gelu_float(-INFINITY)));
-    assert_true(isnan(ht__gelu_float(NAN)) && isnan(ht__gelu_slope_float(NAN)));
-    assert_true(ht__gelu_slope_float(100) == 1 && ht__gelu_slope_float(-100) == 0);
-    assert_true(ht__times_logistic_float(1, INFINITY) == 1);
-    assert_true(ht__times_logistic_float(1, -INFINITY) == 0);
-    assert_true(ht__times_logistic_float(INFINITY, INFINITY) == INFINITY);
-    assert_true(isnan(ht__times_logistic_float(-INFINITY, -INFINITY)));
-    assert_true(isnan(ht__times_logistic_float(1, NAN)) && isnan(ht__silu_grad_float(1, NAN)));
+    assert_true(ht__sigmoid_float(INFINITY) == 1 && ht__sigmoid_float(-INFINITY) == 0);
+    assert_true(ht__sigmoid_float(-0.0f) == 0.5f && isnan(ht__sigmoid_float(NAN)));
+}
+
+/* PyTorch's values and slopes, too. */
+static void check_activation(float (*f)(float x, float *slope), float slope_at_zero)
+{
+    float slope;
+
+    assert_true(signbit(f(-0.0f, &slope)) && slope == slope_at_zero);
+    assert_false(signbit(f(0, &slope)));
+    assert_true(f(INFINITY, &slope) == INFINITY && isnan(slope));
+    assert_true(isnan(f(-INFINITY, &slope)) && isnan(slope));
+    assert_true(isnan(f(NAN, &slope)) && isnan(slope));
+    assert_true(isnan(f(-NAN, &slope)) && isnan(slope));
+    assert_true(f(150, &slope) == 150 && slope == 1);
+    assert_true(f(-150, &slope) == 0 && slope == 0);
+    assert_true(f(FLT_MAX, &slope) == FLT_MAX && slope == 1);
+    assert_true(f(-FLT_MAX, &slope) == 0 && slope == 0);
+}
+
+static void activations_at_zero_infinity_and_nan(void **state)
+{
+    (void)state;
+    check_activation(ht__gelu_float, 0.5f);
+    check_activation(ht__silu_float, 0.5f);
+    check_activation(ht__mish_float, 0.6f);
 }
 
 /* The value of a binary16 number by its fields. */
@@ -144,5 +164,6 @@ static void bfloat16_rounds_to_even(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_float_math, cmocka_unit_test(functions_are_within_two_ulp),
-              cmocka_unit_test(functions_at_zero_infinity_and_nan), cmocka_unit_test(float16_all),
+              cmocka_unit_test(functions_at_zero_infinity_and_nan),
+              cmocka_unit_test(activations_at_zero_infinity_and_nan), cmocka_unit_test(float16_all),
               cmocka_unit_test(float16_rounds_to_even), cmocka_unit_test(bfloat16_rounds_to_even));

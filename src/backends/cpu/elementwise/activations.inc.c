@@ -59,27 +59,52 @@ HT_INLINE C NAME(LEAKY_RELU_GRAD)(C g, C x, PARAM slope)
 
 HT_INLINE C NAME(GELU)(C x)
 {
-    return HT_GELU(x);
+    C slope;
+
+    return HT_GELU(x, &slope);
 }
 
 HT_INLINE C NAME(GELU_GRAD)(C g, C x)
 {
-    return g * HT_GELU_SLOPE(x);
+    C slope;
+
+    (void)HT_GELU(x, &slope);
+    return g * slope;
 }
 
 HT_INLINE C NAME(SILU)(C x)
 {
-    return HT_TIMES_LOGISTIC(x, x);
+    C slope;
+
+    return HT_SILU(x, &slope);
 }
 
 HT_INLINE C NAME(SILU_GRAD)(C g, C x)
 {
-    return HT_SILU_GRAD(g, x);
+    C slope;
+
+    (void)HT_SILU(x, &slope);
+    return g * slope;
+}
+
+HT_INLINE C NAME(MISH)(C x)
+{
+    C slope;
+
+    return HT_MISH(x, &slope);
+}
+
+HT_INLINE C NAME(MISH_GRAD)(C g, C x)
+{
+    C slope;
+
+    (void)HT_MISH(x, &slope);
+    return g * slope;
 }
 
 HT_INLINE C NAME(SIGMOID)(C x)
 {
-    return HT_TIMES_LOGISTIC((C)1, x);
+    return HT_SIGMOID(x);
 }
 
 HT_INLINE C NAME(SIGMOID_GRAD)(C g, C y)
@@ -116,29 +141,7 @@ HT_INLINE C NAME(SOFTPLUS_GRAD)(C g, C x, PARAM beta, PARAM threshold)
 {
     const C z = beta * x;
 
-    return z > threshold ? g : g * HT_TIMES_LOGISTIC((C)1, z);
-}
-
-/* tanh(log(1 + e^x)): of float by e = exp(-|x|), which does not overflow, and without calls; the
- * roundings on the way are too many for double. */
-HT_INLINE double NAME(mish_gate)(C x)
-{
-    const double e = x < -128 ? 0 : NAME(exp_wide)(x > 0 ? -x : x);
-    const double part = x > 0 ? 1 + 2 * e : e * (e + 2);
-
-    return sizeof x > sizeof(float) ? tanh(log1p(exp(x))) : part / (part + (x > 0 ? 2 * e * e : 2));
-}
-
-HT_INLINE C NAME(MISH)(C x)
-{
-    return (C)(x * NAME(mish_gate)(x));
-}
-
-HT_INLINE C NAME(MISH_GRAD)(C g, C x)
-{
-    const double gate = NAME(mish_gate)(x);
-
-    return (C)(g * (gate + HT_TIMES_LOGISTIC(x, x) * (1 - gate * gate)));
+    return z > threshold ? g : g * HT_SIGMOID(z);
 }
 #endif
 
