@@ -20,6 +20,7 @@ core_tests = \
 	tests/backends/cpu/test_cpu_resample.c \
 	tests/backends/cpu/test_cpu_row_norm.c \
 	tests/backends/cpu/test_cpu_rows.c \
+	tests/backends/cpu/test_cpu_slope.c \
 	tests/backends/cpu/test_cpu_update.c \
 	tests/backends/cuda/test_cuda_attention.c \
 	tests/backends/cuda/test_cuda_complex.c \

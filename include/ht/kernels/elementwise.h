@@ -72,6 +72,10 @@
  *   WHERE  f(mask, a, b) = mask ? a : b. */
 #define HT_TERNARY_KERNELS(X) X(CLIP, "Ssss") X(WHERE, "Sbss")
 
+/* y = f(x) and slope = f'(x) for the kernels of one operand with these names, with the same y. They
+ * are for float32 and float64, and optional: where a backend lacks one, K and K_GRAD run. */
+#define HT_SLOPE_KERNELS(X) X(GELU_SLOPE, "SSs") X(SILU_SLOPE, "SSs") X(MISH_SLOPE, "SSs")
+
 /* y = x, converted from the kernel's dtype to the dtype in the name. With equal dtypes this copies,
  * or fills y if x is a value. */
 #define HT_CONVERT_KERNELS(X) \
@@ -82,7 +86,8 @@
 /* clang-format on */
 
 #define HT_ELEMENTWISE_KERNELS(X) \
-    HT_CONVERT_KERNELS(X) HT_UNARY_KERNELS(X) HT_BINARY_KERNELS(X) HT_TERNARY_KERNELS(X)
+    HT_CONVERT_KERNELS(X)         \
+    HT_UNARY_KERNELS(X) HT_BINARY_KERNELS(X) HT_TERNARY_KERNELS(X) HT_SLOPE_KERNELS(X)
 
 #define HT_KERNEL_ID(name, operands) HT_KERNEL_##name,
 enum {

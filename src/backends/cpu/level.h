@@ -19,7 +19,7 @@
     X(ctc) X(cumulative) \
     X(digits) X(distance) X(dropout) X(exponential) X(extreme) X(extremes) X(logical) \
     X(max_pool) X(merge) X(moments) X(nonzero) X(norm) X(prod) X(products) X(random) \
-    X(relational) X(rounding) X(rows) X(rows_by_index) X(sort) X(sum) X(sum_abs) \
+    X(relational) X(rounding) X(rows) X(rows_by_index) X(slopes) X(sort) X(sum) X(sum_abs) \
     X(trigonometrics) X(update) X(where)
 /* clang-format on */
 

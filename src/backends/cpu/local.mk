@@ -87,6 +87,7 @@ EXTRA_DIST += \
 	src/backends/cpu/nn/norm_channel.inc.c \
 	src/backends/cpu/nn/row_norm.inc.c \
 	src/backends/cpu/nn/rows.inc.c \
+	src/backends/cpu/nn/slopes.inc.c \
 	src/backends/cpu/optim/update.inc.c \
 	src/backends/cpu/order/digits.inc.c \
 	src/backends/cpu/order/key.inc.c \
@@ -133,6 +134,7 @@ kernel_sources = \
 	src/backends/cpu/nn/max_pool.c \
 	src/backends/cpu/nn/norm.c \
 	src/backends/cpu/nn/rows.c \
+	src/backends/cpu/nn/slopes.c \
 	src/backends/cpu/optim/update.c \
 	src/backends/cpu/order/digits.c \
 	src/backends/cpu/order/merge.c \

@@ -159,9 +159,13 @@ static inline ht_status ht__launch(ht_comm *comm, ht_device *device, const ht_ke
 /* Whether a kernel runs for a device, on it or on the host; so that an operation can be refused
  * before it has begun. */
 bool ht__kernel_on_host(const ht_device *device, ht_kernel kernel, ht_dtype dtype);
+static inline bool ht__kernel_on_device(const ht_device *device, ht_kernel kernel, ht_dtype dtype)
+{
+    return device->kernels->at[kernel][dtype] != NULL;
+}
 static inline bool ht__kernel_is_there(const ht_device *device, ht_kernel kernel, ht_dtype dtype)
 {
-    return device->kernels->at[kernel][dtype] != NULL || ht__kernel_on_host(device, kernel, dtype);
+    return ht__kernel_on_device(device, kernel, dtype) || ht__kernel_on_host(device, kernel, dtype);
 }
 
 /* Alike on all ranks, which says why: HT_ERR_DTYPE where the host has none either, whose kernels

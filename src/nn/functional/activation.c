@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Activations, by their rows: y = K(x), dx = K_GRAD(dy, x or y), written over dy where that may be.
- * A gradient from the output keeps nothing else, so that x itself may be overwritten by it.
+ * A gradient from the output keeps nothing else, so that x itself may be overwritten by it. Where the
+ * slope comes with y, it alone is kept, and dx = dy slope.
  * Functions of several parameters follow their rows. */
 #include "core/ops/drivers/drivers.h"
 #include "nn/functional/activations.h"
@@ -9,12 +10,15 @@
 #include "ht/kernels/elementwise.h"
 
 /* clang-format off */
+#define KEEPS_INPUT(K)  .save = HT_SAVE_INPUT
+#define KEEPS_OUTPUT(K) .save = HT_SAVE_OUTPUT
+#define KEEPS_SLOPE(K)  .save = HT_SAVE_INPUT, .slope = HT_KERNEL_##K##_SLOPE
 #define ROW(f, K, keeps) \
     static const ht_broadcast_op f##_grad = {.name = "ht_" #f, .kernel = HT_KERNEL_##K##_GRAD}; \
     static void f##_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[]) \
     { gin[0] = ht__binary_over(&f##_grad, g, ht_node_saved(node, 0), ht_node_context(node, 0)); } \
     static const ht_unary_op f##_op = {.name = "ht_" #f, .kernel = HT_KERNEL_##K, \
-                                       .save = HT_SAVE_##keeps, .backward = f##_backward};
+                                       KEEPS_##keeps(K), .backward = f##_backward};
 #define ACTIVATION(f, label, K, keeps) \
     ROW(f, K, keeps) \
     ht_tensor *ht_##f(ht_tensor *x) { return ht__unary(&f##_op, x); }

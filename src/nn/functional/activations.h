@@ -7,12 +7,13 @@
 
 /* clang-format off */
 /* Function and layer of x: ht_NAME, the layer's name, the kernel K of the value, and INPUT or OUTPUT,
- * what K_GRAD(g, that) takes for the gradient. */
+ * what K_GRAD(g, that) takes for the gradient. SLOPE: the kernel K_SLOPE gives the derivative with
+ * the value, where the device has it; else as INPUT. */
 #define HT_ACTIVATIONS(X) \
     X(relu, "ReLU", RELU, OUTPUT) \
-    X(gelu, "GELU", GELU, INPUT) \
-    X(silu, "SiLU", SILU, INPUT) \
-    X(mish, "Mish", MISH, INPUT) \
+    X(gelu, "GELU", GELU, SLOPE) \
+    X(silu, "SiLU", SILU, SLOPE) \
+    X(mish, "Mish", MISH, SLOPE) \
     X(sigmoid, "Sigmoid", SIGMOID, OUTPUT)
 
 /* Of x and a number, both kernels' param[0]: the number's name and PyTorch's default follow. */

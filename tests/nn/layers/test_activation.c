@@ -47,5 +47,70 @@ static void values_and_derivatives_are_exact(void **state)
     }
 }
 
+/* For each function of the table that has a kernel of its gradient. */
+#define FOR_EACH(f)                                                           \
+    for (const ht_test_function *f = ht_test_functions; f->name != NULL; f++) \
+        if (f->call != NULL && f->grad != 0)
+
+static ht_tensor *leaf_of(ht_dtype dtype, int layout)
+{
+    ht_tensor *x = ht_astype(nn_leaf(1, HT_SHAPE(7, 4), layout == 1 ? 0 : HT_NONE), dtype);
+
+    x = ht_detach(layout == 2 ? ht_transpose(x, 0, 1) : x);
+    assert_int_equal(ht_tensor_set_requires_grad(x, true), HT_SUCCESS);
+    return x;
+}
+
+/* Whether or not a gradient is recorded, of any layout. */
+static void values_are_the_same_without_a_gradient(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    for (ht_dtype dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++)
+        for (int layout = 0; layout < 3; layout++) {
+            ht_tensor *x = leaf_of(dtype, layout), *y = f->call(x);
+
+            assert_true(ht_tensor_requires_grad(y));
+            ht_test_expect_same(y, f->call(ht_detach(x)), 0);
+        }
+}
+
+/* A graph that is kept gives the same gradient again: twice of it are in the leaf. */
+static void kept_graphs_give_the_same_gradient_again(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    for (ht_dtype dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
+        ht_tensor *x = leaf_of(dtype, 1), *sum = ht_sum(f->call(x), HT_NONE), *once;
+
+        assert_int_equal(ht_backward_ext(sum, NULL, true), HT_SUCCESS);
+        once = ht_copy(ht_tensor_grad(x));
+        assert_int_equal(ht_backward(sum), HT_SUCCESS);
+        ht_test_expect_same(ht_tensor_grad(x), ht_mul_scalar(once, 2), 0);
+    }
+}
+
+/* The gradient of several factors is the slope times each, on parts of any layout. */
+static void gradients_are_products_with_the_slope(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    for (ht_dtype dtype = HT_FLOAT32; dtype <= HT_FLOAT64; dtype++)
+        for (int layout = 0; layout < 3; layout++) {
+            ht_tensor *x = leaf_of(dtype, layout), *y = f->call(x);
+            ht_tensor *g = ht_sub_scalar(ht_mul_scalar(ht_detach(x), 3), 0.5), *slope;
+
+            assert_int_equal(ht_backward_ext(y, ht_ones_like(y), true), HT_SUCCESS);
+            slope = ht_copy(ht_tensor_grad(x));
+            assert_int_equal(ht_tensor_set_grad(x, NULL), HT_SUCCESS);
+            assert_int_equal(ht_backward_ext(y, g, false), HT_SUCCESS);
+            ht_test_expect_same(ht_tensor_grad(x), ht_mul(g, slope),
+                                dtype == HT_FLOAT32 ? 1e-6 : 1e-14);
+        }
+}
+
 HT_TEST_SUITE(test_activation, cmocka_unit_test(layers_call_their_functions),
-              cmocka_unit_test(values_and_derivatives_are_exact));
+              cmocka_unit_test(values_and_derivatives_are_exact),
+              cmocka_unit_test(values_are_the_same_without_a_gradient),
+              cmocka_unit_test(kept_graphs_give_the_same_gradient_again),
+              cmocka_unit_test(gradients_are_products_with_the_slope));

@@ -3,7 +3,10 @@
  * The local driver: y = f(x), element by element. No communication; y has the split and layout of
  * x. */
 
+#include <string.h>
+
 #include "core/ops/drivers/drivers.h"
+#include "ht/kernels/elementwise.h"
 #include "ht/manipulations.h"
 
 static ht_dtype result_dtype(const ht_unary_op *op, ht_dtype dtype)
@@ -34,6 +37,57 @@ static void save(const ht_unary_op *op, ht_node *node, ht_tensor *x, ht_tensor *
         ht_node_save(node, y);
 }
 
+/* --- With the slope ------------------------------------------------------------------------------ */
+
+static bool gives_slope(const ht_unary_op *op, const ht_tensor *x)
+{
+    return op->slope != 0 && ht_is_grad_enabled() && ht__needs_grad(x) &&
+           ht__kernel_on_device(x->body->storage->device, op->slope, x->body->dtype);
+}
+
+static ht_status run_with_slope(const ht_unary_op *op, const ht_body *x, const ht_body *y,
+                                const ht_body *slope)
+{
+    const ht_operand operands[3] = {ht__operand(y), ht__operand(slope), ht__operand(x)};
+    ht_device *device = y->storage->device;
+    ht_loop loop;
+
+    if (y->lsize == 0)
+        return HT_SUCCESS;
+    ht__loop_fill(&loop, y->ndim, y->lshape, 3, operands);
+    loop.operand[1].written = true;
+    ht__loop_reach(&loop, device, 3, operands, NULL);
+    memset(loop.param, 0, sizeof loop.param);
+    return HT_LAUNCH(y->comm, device, op->slope, y->dtype, &loop, op->name);
+}
+
+static void slope_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    static const ht_broadcast_op times = {.name = "ht_backward", .kernel = HT_KERNEL_MUL};
+
+    gin[0] = ht__binary_over(&times, g, ht_node_saved(node, 0), NULL);
+}
+
+/* The graph alone keeps the slope: its memory is free after the backward pass. */
+static ht_tensor *unary_with_slope(const ht_unary_op *op, ht_tensor *x)
+{
+    ht_tensor *y = ht__empty(op->name, x->body, x->body->dtype), *slope;
+    ht_scope *scope = ht_scope_open();
+    ht_node *node;
+
+    slope = y != NULL ? ht__empty(op->name, x->body, x->body->dtype) : NULL;
+    if (slope == NULL || run_with_slope(op, x->body, y->body, slope->body) != HT_SUCCESS) {
+        ht_scope_close(scope);
+        return NULL;
+    }
+    node = ht_node_new(op->name, slope_backward, 1, &x);
+    ht_node_save(node, slope);
+    ht_scope_close(scope);
+    return ht_node_set_output(node, y);
+}
+
+/* --- The driver ---------------------------------------------------------------------------------- */
+
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
 {
     return ht__unary_with(op, x, NULL);
@@ -48,6 +102,8 @@ ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *
         return NULL;
     if (op->result == HT_RESULT_FLOAT && ht__dtype_is_exact(x->body->dtype))
         x = ht_astype(x, HT_FLOAT32);
+    if (x != NULL && gives_slope(op, x))
+        return unary_with_slope(op, x);
     y = x != NULL ? ht__empty(op->name, x->body, result_dtype(op, x->body->dtype)) : NULL;
     if (y == NULL || run(op, x, y->body, beside) != HT_SUCCESS)
         return NULL;

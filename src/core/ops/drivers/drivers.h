@@ -31,6 +31,8 @@ typedef struct ht_unary_op {
     enum { HT_SAVE_NOTHING, HT_SAVE_INPUT, HT_SAVE_OUTPUT } save;
     ht_backward_fn *backward; /* saved tensor 0 is what `save` says */
     bool twice;               /* the kernel has two operands, which are both x */
+    /* The same y and f'(x), which is then saved alone, where the device has this kernel; 0: none. */
+    ht_kernel slope;
 } ht_unary_op;
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
 /* beside: NULL for none. */
