@@ -107,9 +107,16 @@ static void compare(const char *name, ht_module *module, void *user)
     search->found |= module == search->wanted;
 }
 
+bool ht__module_contains(ht_module *module, const ht_module *wanted)
+{
+    struct search search = {.wanted = wanted};
+
+    ht__module_walk(module, compare, &search);
+    return search.found;
+}
+
 ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, ht_module *child)
 {
-    struct search search = {.wanted = module};
     ptrdiff_t offset;
     ht_status status = check_slot("ht_module_add", module, name, slot, child, &offset);
 
@@ -117,8 +124,7 @@ ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, h
         ht_release(child);
         return status;
     }
-    ht__module_walk(child, compare, &search);
-    if (search.found) {
+    if (ht__module_contains(child, module)) {
         status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
                          "ht_module_add: '%s' contains the module it is added to", name);
         ht_release(child);

@@ -91,6 +91,9 @@ void ht__module_describe(ht_module *module, char *text, size_t size);
 /* module/print.c: the elements of the parameters of the module itself. */
 int64_t ht__module_own_parameters(ht_module *module);
 
+/* module/module.c: whether `wanted` is `module` or a module below it. */
+bool ht__module_contains(ht_module *module, const ht_module *wanted);
+
 /* module/walk.c: the public walks without their drain. */
 void ht__module_walk(ht_module *module, ht_module_visit_fn *visit, void *user);
 

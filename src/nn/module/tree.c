@@ -82,7 +82,7 @@ int ht_module_child_count(const ht_module *module)
 
 ht_module *ht_module_child(const ht_module *module, int index, const char **name)
 {
-    for (int i = 0; HT_IS_THERE(module) && i < module->slot_count; i++) {
+    for (int i = 0; HT_IS_THERE(module) && index >= 0 && i < module->slot_count; i++) {
         ht_slot *slot = &module->slots[i];
 
         if (slot->kind != HT_SLOT_CHILD || index-- > 0)
@@ -167,6 +167,9 @@ ht_status ht_module_replace(ht_module *module, const char *name, ht_module *chil
         status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
                          "ht_module_replace: %s has no child '%s', or it is NULL",
                          module != NULL ? module->type->name : "NULL", name != NULL ? name : "");
+    else if (ht__module_contains(child, module))
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                         "ht_module_replace: the child for '%s' contains the module itself", name);
     else
         status = ht__module_check_free("ht_module_replace", module);
     if (status != HT_SUCCESS) {

@@ -131,6 +131,18 @@ static void test_replace_writes_the_field(void **state)
     ht_release(net);
 }
 
+static void test_a_module_is_not_its_own_child(void **state)
+{
+    ht_module *net = pair_new();
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_module_replace(net, "left", ht_retain(net)), HT_ERR_ARGUMENT,
+                         "ht_module_replace: the child for 'left' contains the module itself");
+    assert_non_null(ht_module_child(net, 0, NULL));
+    assert_null(ht_module_child(net, -1, NULL));
+    ht_release(net);
+}
+
 static void test_clone_stands_alone(void **state)
 {
     ht_module *net = pair_new(), *copy;
@@ -404,6 +416,7 @@ static void views_get_memory_of_their_own(void **state)
 HT_TEST_SUITE(test_module, cmocka_unit_test(test_errors_name_the_layer),
               cmocka_unit_test(test_names), cmocka_unit_test(test_shared_parameters_come_once),
               cmocka_unit_test(test_replace_writes_the_field),
+              cmocka_unit_test(test_a_module_is_not_its_own_child),
               cmocka_unit_test(test_clone_stands_alone), cmocka_unit_test(test_clone_keeps_sharing),
               cmocka_unit_test(test_hooks), cmocka_unit_test(test_hooks_may_remove_themselves),
               cmocka_unit_test(test_train_and_eval), cmocka_unit_test(test_to_dtype_keeps_handles),
