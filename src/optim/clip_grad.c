@@ -286,6 +286,8 @@ ht_status ht_clip_grads_with_norm_(ht_value *parameters, double max_norm, double
     ht_status status = check_norm(what, max_norm, 2);
 
     if (status == HT_SUCCESS)
+        status = check_list(what, "parameters", parameters);
+    if (status == HT_SUCCESS)
         status = scale_to(what, parameters, max_norm, total_norm);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);

@@ -137,6 +137,8 @@ static void test_bad_input(void **state)
                          "ht_get_total_norm: norm_type is -1, expected a number above 0");
     HT_TEST_EXPECT_ERROR(ht_clip_grads_with_norm_(list, -1, 1), HT_ERR_ARGUMENT,
                          "ht_clip_grads_with_norm_: max_norm is -1, expected at least 0");
+    HT_TEST_EXPECT_ERROR(ht_clip_grads_with_norm_(NULL, 1, 0.5), HT_ERR_ARGUMENT,
+                         "ht_clip_grads_with_norm_: the list of parameters is NULL");
     HT_TEST_EXPECT_ERROR(ht_clip_grad_norm_(list, -1, 2, false), HT_ERR_ARGUMENT,
                          "ht_clip_grad_norm_: max_norm is -1, expected at least 0");
     HT_TEST_EXPECT_ERROR(ht_clip_grad_value_(NULL, 1), HT_ERR_ARGUMENT,

@@ -61,6 +61,13 @@ static void nothing_is_recorded_where_nothing_needs_it(void **state)
     assert_true(ht_tensor_is_leaf(product(a, a, 2)));
 }
 
+static void a_list_of_inputs_is_there(void **state)
+{
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_node_new("product", product_backward, 1, NULL), HT_ERR_ARGUMENT,
+                         "product: the list of inputs is NULL");
+}
+
 static void what_was_saved_must_not_change(void **state)
 {
     (void)state;
@@ -74,4 +81,5 @@ static void what_was_saved_must_not_change(void **state)
 
 HT_TEST_SUITE(test_node, cmocka_unit_test(an_operation_of_the_program_has_a_gradient),
               cmocka_unit_test(nothing_is_recorded_where_nothing_needs_it),
+              cmocka_unit_test(a_list_of_inputs_is_there),
               cmocka_unit_test(what_was_saved_must_not_change));
