@@ -116,6 +116,16 @@ static void own_folders(char *folders, size_t room)
     snprintf(folders, room, "%.*s/libht:%.*s/..", length, info.dli_fname, length, info.dli_fname);
 }
 
+/* All, or none and nothing that needs them. */
+static bool events_are_complete(const ht_backend *backend)
+{
+    int count = (backend->event_new != NULL) + (backend->event_free != NULL) +
+                (backend->event_record != NULL) + (backend->event_done != NULL) +
+                (backend->event_wait != NULL) + (backend->stream_wait != NULL);
+
+    return count == 6 || (count == 0 && backend->copy_beside == NULL);
+}
+
 /* Those without which nothing works; NULL: all are there. */
 static const char *missing_function(const ht_backend *backend)
 {
@@ -125,7 +135,9 @@ static const char *missing_function(const ht_backend *backend)
         return "device_open or device_close";
     if (backend->memory_alloc == NULL || backend->memory_free == NULL)
         return "memory_alloc or memory_free";
-    return backend->memory_copy == NULL ? "memory_copy" : NULL;
+    if (backend->memory_copy == NULL)
+        return "memory_copy";
+    return events_are_complete(backend) ? NULL : "complete set of functions for events";
 }
 
 /* A module may know less of the table than this library: the rest stays NULL. */
