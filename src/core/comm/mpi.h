@@ -51,10 +51,12 @@ double ht__clock_elapsed(struct ht_clock *clock, double most);
 int ht__mpi_start(int *argc, char ***argv);
 
 void ht__wait_read_timeout(void);
-#define HT_TIMEOUT_TEXT "%s: the other ranks did not arrive within %g s (HT_TIMEOUT)"
+#define HT_TIMEOUT_TEXT        "%s: the other ranks did not arrive within %g s (HT_TIMEOUT)"
+#define HT_DEVICE_TIMEOUT_TEXT "%s: the device did not answer within %g s (HT_TIMEOUT)"
 
 /* Polls until it answers done; politely. An operation that moves is polled more eagerly, and its
- * deadline is put off. A deadline that passes ends the job, naming `what`. */
+ * deadline is put off. A deadline that passes ends the job, naming `what`, and what did not come:
+ * other ranks, or (device) a device of this rank. */
 /* Operations that somebody in a wait has to post, and who does (collective/posted.c). */
 extern atomic_int ht__held_back;
 extern void (*ht__post_held_back)(void);
@@ -62,6 +64,7 @@ extern void (*ht__post_held_back)(void);
 typedef enum ht_poll { HT_POLL_IDLE, HT_POLL_MOVED, HT_POLL_DONE } ht_poll;
 typedef ht_poll ht_poll_fn(void *state);
 ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
+ht_status ht__wait_device(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
 ht_status ht__wait_mpi(ht_comm *comm, int count, MPI_Request requests[], const char *what);
 /* `result` is what MPI said when the request was posted. */
 ht_status ht__wait_posted(ht_comm *comm, int result, MPI_Request *request, const char *what);

@@ -56,7 +56,8 @@ static void back_off(double waited, double *eager)
     *eager = waited + pause * (1 + manner->polls);
 }
 
-ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
+static ht_status wait_for(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what,
+                          bool for_device)
 {
     ht_poll answer = poll(state);
 
@@ -87,10 +88,22 @@ ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const cha
         }
         back_off(served ? 0 : waited, &eager);
     }
-    if (answer != HT_POLL_DONE)
-        HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout); /* may return */
+    if (answer != HT_POLL_DONE && for_device) /* both may return */
+        HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_DEVICE_TIMEOUT_TEXT, what, timeout);
+    else if (answer != HT_POLL_DONE)
+        HT_FAIL_HERE(comm, HT_ERR_TIMEOUT, HT_TIMEOUT_TEXT, what, timeout);
     ht__watch_leave();
     return answer == HT_POLL_DONE ? HT_SUCCESS : HT_ERR_TIMEOUT;
+}
+
+ht_status ht__wait_until(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
+{
+    return wait_for(comm, poll, state, what, false);
+}
+
+ht_status ht__wait_device(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what)
+{
+    return wait_for(comm, poll, state, what, true);
 }
 
 struct batch {

@@ -354,16 +354,28 @@ static ht_poll ask(void *state)
     return moved ? HT_POLL_MOVED : HT_POLL_IDLE;
 }
 
-ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
-                                void *user, const char *what)
-{
-    struct asking asking = {.done = done, .user = user};
+typedef ht_status wait_fn(ht_comm *comm, ht_poll_fn *poll, void *state, const char *what);
 
+static ht_status wait_by(wait_fn *wait, ht_exchange *exchange, struct asking asking,
+                         const char *what)
+{
     int span = ht__span_begin(HT_SPAN_EXPOSED, what, NULL);
-    ht_status status = ht__wait_until(exchange->comm, ask, &asking, what);
+    ht_status status = wait(exchange->comm, ask, &asking, what);
 
     ht__span_end(span);
     return status;
+}
+
+ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
+                                void *user, const char *what)
+{
+    return wait_by(ht__wait_until, exchange, (struct asking){done, user}, what);
+}
+
+ht_status ht__exchange_wait_device(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
+                                   void *user, const char *what)
+{
+    return wait_by(ht__wait_device, exchange, (struct asking){done, user}, what);
 }
 
 void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op)

@@ -98,9 +98,12 @@ ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int6
                                  const char *what);
 
 /* Waits politely for something that is made of several operations: until `done` answers true. It is
- * asked again and again, never waits, and says whether anything moved. */
+ * asked again and again, never waits, and says whether anything moved. device: for what a device of
+ * this rank does, as the message of a deadline that passes says. */
 ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
                                 void *user, const char *what);
+ht_status ht__exchange_wait_device(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
+                                   void *user, const char *what);
 
 /* Gives an operation back; it is waited for first. */
 void ht__exchange_release(ht_exchange *exchange, ht_exchange_op *op);

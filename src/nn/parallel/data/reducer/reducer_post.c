@@ -244,9 +244,13 @@ static bool serve(void)
     bool moved = ht__exchange_progress_all();
 
     for (ht_reducer *reducer = ht__reducers_queued(), *next; reducer != NULL; reducer = next) {
+        const int before = reducer->posted;
+
         next = reducer->next_queued;
-        if (ht__reducer_turn(reducer) == reducer)
-            moved |= ht__reducer_post(reducer);
+        if (ht__reducer_turn(reducer) != reducer)
+            continue;
+        moved |= ht__reducer_post(reducer);
+        moved |= reducer->posted != before;
     }
     moved |= ht__hooks_progress();
     return moved | ht__reducers_look();
@@ -284,10 +288,12 @@ static ht_status wait_head(ht_reducer *reducer, const char *what)
 static bool all_sent(void *user, bool *moved)
 {
     const ht_reducer *reducer = user;
+    const int before = reducer->posted;
 
     *moved = ht__exchange_progress(reducer->exchange);
     *moved |= ht__hooks_progress();
     ht__reducer_post_ready(reducer);
+    *moved |= reducer->posted != before; /* a bucket has come from the device */
     return !reducer->queued;
 }
 
@@ -296,8 +302,8 @@ static ht_status wait_sent(ht_reducer *reducer)
 {
     if (!reducer->queued)
         return HT_SUCCESS;
-    return ht__exchange_wait_for(reducer->exchange, all_sent, reducer,
-                                 "copying gradients from a device");
+    return ht__exchange_wait_device(reducer->exchange, all_sent, reducer,
+                                    "copying gradients from a device");
 }
 
 /* Starts everything of this pass, and of those before it, which have ended too. */
