@@ -16,14 +16,14 @@ HT_BEGIN_DECLS
 
 /* Returns the device of this name.
  *
- * name: BACKEND or BACKEND:INDEX; without an index, the ranks of a node get its devices in turn:
- * rank r of the node gets r modulo their number, and "cpu" is "cpu:0". Ranks may pass different
- * names.
+ * name: BACKEND or BACKEND:INDEX. Without an index, rank r of a node (HT_RANKS_PER_NODE) gets r
+ * modulo the number of devices, or 0 of devices in the host's memory. Ranks may pass other names.
  * Not collective.
  * Result: borrowed; lives until ht_finalize.
  * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed or NULL, HT_ERR_UNSUPPORTED if the
- * backend is missing or cannot be loaded, and HT_ERR_DEVICE if it has no such device. A backend
- * that refuses to start gives the code of its own error. */
+ * backend is missing or cannot be loaded, and HT_ERR_DEVICE if it has no such device. HT_ERR_STATE
+ * for several devices and no index before ht_init. A backend that refuses to start gives the code
+ * of its own error. */
 HT_API ht_device *ht_device_get(const char *name);
 
 /* Returns the device on which the calling thread makes new tensors; "cpu" at first.

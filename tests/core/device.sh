@@ -30,6 +30,9 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
+says 'a device by its backend alone, before ht_init' \
+    "ht: ht_device_get: name is 'lag' before ht_init, expected 'lag:0' or the like: ranks have no numbers yet" 1 "$job" early
+
 # expects NAME TEXT RANKS COMMAND...: the job succeeds, and prints this.
 expects() {
     name=$1

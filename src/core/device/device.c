@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/comm/comm.h"
+#include "core/comm/mpi.h"
 #include "core/device/device.h"
 
 #define MAX_DEVICES 64
@@ -61,14 +61,23 @@ static ht_device *find(const ht_backend *backend, int index)
 }
 
 /* The ranks of a node share its devices evenly. Further devices of the host are virtual: they are
- * asked for by name. */
+ * asked for by name. -1 after the error was recorded. */
 static int own_index(const ht_backend *backend)
 {
+    const ht_comm *world = ht__comm_world_if_any();
     int count = backend->host_memory ? 1 : backend->device_count(), local_rank = 0;
 
-    if (count > 1)
-        ht_comm_topology(ht_comm_world(), NULL, NULL, &local_rank, NULL);
-    return count > 1 ? local_rank % count : 0;
+    if (count <= 1)
+        return 0;
+    if (world == NULL) {
+        ht__error_set(HT_ERR_STATE,
+                      "ht_device_get: name is '%s' before ht_init, expected '%s:0' or the like: "
+                      "ranks have no numbers yet",
+                      backend->name, backend->name);
+        return -1;
+    }
+    ht_comm_topology(world, NULL, NULL, &local_rank, NULL);
+    return local_rank % count;
 }
 
 /* NULL after the error was recorded. */
@@ -117,6 +126,8 @@ static ht_device *get(const char *name)
         return NULL;
     if (index < 0)
         index = own_index(&driver->backend);
+    if (index < 0)
+        return NULL;
     device = find(&driver->backend, index);
     return device != NULL ? device : open_device(driver, index);
 }

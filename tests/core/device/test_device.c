@@ -180,6 +180,29 @@ static void kernels_come_before_the_first_device(void **state)
     unsetenv("HT_DUMMY_LATE");
 }
 
+/* By its number on the node, and by that alone. */
+static void a_rank_gets_a_device_of_its_node_in_turn(void **state)
+{
+    static const char *const backends[] = {"lag", "cuda", "cpu"};
+    int local_rank;
+
+    (void)state;
+    ht_comm_topology(HT_COMM_WORLD, NULL, NULL, &local_rank, NULL);
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        const ht_driver *driver = ht__driver_find(backends[i]);
+        char expected[32];
+        int count;
+
+        if (driver == NULL) {
+            ht_error_clear();
+            continue;
+        }
+        count = driver->backend.host_memory ? 1 : driver->backend.device_count();
+        snprintf(expected, sizeof expected, "%s:%d", backends[i], local_rank % count);
+        assert_string_equal(ht_device_name(ht_device_get(backends[i])), expected);
+    }
+}
+
 static void misuse_is_reported(void **state)
 {
     ht_use_device(ht_device_get("cpu"));
@@ -208,4 +231,5 @@ HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselv
               cmocka_unit_test(kernels_that_a_device_has_not_run_on_the_host),
               cmocka_unit_test(what_must_not_run_on_the_host_is_an_error),
               cmocka_unit_test(kernels_come_before_the_first_device),
+              cmocka_unit_test(a_rank_gets_a_device_of_its_node_in_turn),
               cmocka_unit_test(misuse_is_reported));
