@@ -31,6 +31,7 @@ core_tests = \
 	tests/backends/cuda/test_cuda_reduce.c \
 	tests/backends/cuda/test_cuda_rows.c \
 	tests/backends/cuda/test_cuda_share.c \
+	tests/backends/cuda/test_cuda_staging.c \
 	tests/backends/cuda/test_cuda_update.c \
 	tests/core/algorithms/factor/test_decompositions.c \
 	tests/core/algorithms/factor/test_solvers.c \
@@ -398,10 +399,16 @@ SUFFIXES += .emulated.lo
 emulated_flags = -std=c++17 -I$(top_srcdir)/tests/backends/cuda $(AM_CPPFLAGS) $(AM_CXXFLAGS) $(CXXFLAGS)
 AM_CXXFLAGS = -O1 -Wall -Wextra $(HT_CXX_WERROR) -ffp-contract=off -fvisibility=hidden -pthread $(HT_SANITIZE)
 
-EXTRA_DIST += tests/backends/cuda/cuda_device.h tests/backends/cuda/emulate.h tests/backends/cuda/emulated_runtime.cc
+emulated_sources = \
+	tests/backends/cuda/emulated_blas.cc \
+	tests/backends/cuda/emulated_memory.cc \
+	tests/backends/cuda/emulated_runtime.cc \
+	tests/backends/cuda/emulated_runtime.h \
+	tests/backends/cuda/emulated_streams.cc
+EXTRA_DIST += tests/backends/cuda/cuda_device.h tests/backends/cuda/emulate.h $(emulated_sources)
 if HT_HAVE_CXX
 check_LTLIBRARIES += tests/backends/cuda/libht_cuda.la
-tests_backends_cuda_libht_cuda_la_SOURCES = tests/backends/cuda/emulated_runtime.cc $(cuda_c_sources)
+tests_backends_cuda_libht_cuda_la_SOURCES = $(emulated_sources) $(cuda_c_sources)
 tests_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/backends/cuda
 tests_backends_cuda_libht_cuda_la_CXXFLAGS = -std=c++17 $(AM_CXXFLAGS)
 tests_backends_cuda_libht_cuda_la_LIBADD = $(cuda_kernel_sources:.cu=.emulated.lo)

@@ -40,7 +40,7 @@
  * because its caller did not know of the error. So the report also queues the work that lets later
  * updates run again.
  *
- * Threads. Several threads may call functions of different devices at once.
+ * Threads. Several threads may call functions at once, also of one device: a loader has its own.
  *
  * Compatibility. Modules of this HT_BACKEND_ABI stay loadable, because additions are fields at the
  * end of ht_backend and ht_backend_services, kernels of new names, or new structs of arguments. The
@@ -130,7 +130,7 @@ enum {
 };
 
 typedef enum ht_copy_kind {
-    HT_COPY_HOST_TO_DEVICE, /* `from` is the caller's again when the call returns */
+    HT_COPY_HOST_TO_DEVICE, /* `from` is the caller's again at once, if pinned, after a wait */
     HT_COPY_DEVICE_TO_HOST, /* `to` is filled after the next wait for the stream or an event */
     HT_COPY_ON_DEVICE
 } ht_copy_kind;
@@ -169,8 +169,8 @@ typedef struct ht_backend {
     int (*event_done)(void *event);
     int (*event_wait)(void *event);
     int (*stream_wait)(void *stream, void *event);
-    /* Host memory for fast copies. A copy may still read it after the call returned: it is the
-     * caller's again after a wait. NULL: any memory serves. */
+    /* Pinned memory of the host, for fast copies. A copy may still read any pinned memory after the
+     * call returned: it is the caller's again after a wait. NULL: any memory serves. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
     /* A copy between the host and a device beside the work of the stream. It begins after the event

@@ -30,6 +30,10 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
+says 'the device of the only rank' \
+    'ht: copying gradients from a device: the device did not answer within 3 s (HT_TIMEOUT)' \
+    1 env HT_TIMEOUT=3 LAG_FLAW=stuck "$job" stuck
+
 says 'a device by its backend alone, before ht_init' \
     "ht: ht_device_get: name is 'lag' before ht_init, expected 'lag:0' or the like: ranks have no numbers yet" 1 "$job" early
 

@@ -157,7 +157,7 @@ static const struct {
     {"train", train, "cpu", {NULL}},
     {"foreign", foreign, "cpu", {"HT_FALLBACK", "error"}},
     {"refused", refused, "lag:0", {"LAG_REFUSE", "EXP"}},
-    {"stuck", stuck, "cpu", {"LAG_STUCK", "1"}},
+    {"stuck", stuck, "cpu", {"LAG_FLAW", "stuck"}},
     {"no-device", no_device, "cpu", {NULL}},
     {"two-devices", two_devices, "cpu", {NULL}},
     {"no-memory", no_memory, "cpu", {NULL}},

@@ -22,32 +22,44 @@ static int device_count(void)
 static void close(ht_cuda_device *device)
 {
     ht_cuda_blas_free(device->blas);
-    ht_cuda_staging_close(device);
+    ht_cuda_staging_free(device);
     if (device->stream != NULL)
         ht_cuda_stream_free(device->stream);
     ht_cuda_fault_close(device);
     free(device);
 }
 
-static int device_open(int index, void **stream)
+static ht_cuda_device *device_new(int index)
 {
     const char *sync = getenv("HT_CUDA_SYNC");
     ht_cuda_device *device = calloc(1, sizeof *device);
-    ht_cuda_properties properties;
-    int error;
 
-    if (device == NULL) {
+    if (device != NULL)
+        device->staging = ht_cuda_staging_new();
+    if (device == NULL || device->staging == NULL) {
         ht_cuda_core->fail("cuda:%d: out of memory on the host", index);
-        return 1;
+        free(device);
+        return NULL;
     }
     device->index = index;
     device->waits = sync != NULL && strcmp(sync, "0") != 0;
+    return device;
+}
+
+static int device_open(int index, void **stream)
+{
+    ht_cuda_device *device = device_new(index);
+    ht_cuda_properties properties;
+    int error;
+
+    if (device == NULL)
+        return 1;
     error = ht_cuda_use(index);
     if (error == 0)
         error = ht_cuda_get_properties(index, &properties);
     if (error == 0 && !properties.pools) {
         ht_cuda_core->fail("cuda:%d does not support stream-ordered memory allocation", index);
-        free(device);
+        close(device);
         return 1;
     }
     if (error == 0)
@@ -85,14 +97,16 @@ static void device_properties(int index, size_t *memory, int *cores)
     *cores = properties.cores;
 }
 
+/* After an error, too, it waits for the copies: their memory is somebody else's next. */
 static int synchronize(void *stream)
 {
     ht_cuda_device *device = stream;
-    int error = ht_cuda_use(device->index);
+    int error = ht_cuda_use(device->index), copied;
 
     if (error == 0)
         error = ht_cuda_stream_wait(device->stream);
-    return ht_cuda_check_data(error != 0 ? error : ht_cuda_staging_wait(device), device);
+    copied = ht_cuda_staging_wait(device);
+    return ht_cuda_check_data(error != 0 ? error : copied, device);
 }
 
 static int poll_error(void *stream)

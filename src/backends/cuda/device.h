@@ -14,9 +14,12 @@ struct ht_cuda_staging;
 
 typedef struct ht_cuda_device {
     int index, cores;
-    void *stream;                /* the runtime's: all work of the device, in its order */
-    const char *last;            /* the public function whose kernel was launched last, or NULL */
-    size_t refused;              /* the bytes that the last allocation asked for in vain, or 0 */
+    void *stream; /* the runtime's: all work of the device, in its order */
+    /* Several threads read and write these, by __atomic functions, because C++ has no _Atomic. */
+    const char *last; /* the public function whose kernel was launched last, or NULL */
+    size_t refused;   /* the bytes that the last allocation asked for in vain, or 0 */
+    uint64_t reached; /* a bit for each device whose copies may reach the memory of this one */
+
     bool waits;                  /* for each kernel: HT_CUDA_SYNC */
     void *blas;                  /* NULL: there is none */
     struct ht_cuda_fault *fault; /* fault.h */

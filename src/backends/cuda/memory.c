@@ -10,10 +10,10 @@
 /* libht asks a second time after it has freed all that it keeps: then the failure is final. */
 static void note_refusal(ht_cuda_device *device, size_t bytes)
 {
-    const bool again = device->refused == bytes;
+    const bool again = __atomic_load_n(&device->refused, __ATOMIC_RELAXED) == bytes;
     ht_cuda_memory memory;
 
-    device->refused = again ? 0 : bytes;
+    __atomic_store_n(&device->refused, again ? 0 : bytes, __ATOMIC_RELAXED);
     if (!again || ht_cuda_get_memory(device->index, &memory) != 0)
         return;
     ht_cuda_core->log(1 /* a warning */,
@@ -32,7 +32,7 @@ static void *memory_alloc(void *stream, size_t bytes)
     if (error == 0)
         error = ht_cuda_malloc(&memory, bytes, device->stream);
     if (error == 0) {
-        device->refused = 0;
+        __atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
         return memory;
     }
     ht_cuda_launched(); /* clears the runtime's error, so that no launch reports it */

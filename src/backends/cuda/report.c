@@ -12,19 +12,22 @@ int ht_cuda_check(int error, const ht_cuda_device *device, const char *what)
     if (error == 0)
         return 0;
     ht_cuda_core->fail("%s: cuda:%d: %s", what, device->index, ht_cuda_text(error));
+    ht_cuda_launched(); /* clears the runtime's error, so that no launch reports it again */
     return 1;
 }
 
 int ht_cuda_check_late(int error, const ht_cuda_device *device)
 {
+    const char *last = __atomic_load_n(&device->last, __ATOMIC_RELAXED);
+
     if (error == 0)
         return 0;
-    if (device->last == NULL)
+    if (last == NULL)
         ht_cuda_core->fail("cuda:%d: %s", device->index, ht_cuda_text(error));
     else
         ht_cuda_core->fail("cuda:%d: %s, in %s or before it%s", device->index, ht_cuda_text(error),
-                           device->last,
-                           device->waits ? "" : "; HT_CUDA_SYNC=1 names the operation");
+                           last, device->waits ? "" : "; HT_CUDA_SYNC=1 names the operation");
+    ht_cuda_launched();
     return 1;
 }
 
@@ -37,7 +40,7 @@ int ht_cuda_end(ht_cuda_device *device, const ht_kernel_call *call)
 {
     int error = ht_cuda_launched();
 
-    device->last = call->what;
+    __atomic_store_n(&device->last, call->what, __ATOMIC_RELAXED);
     if (error == 0 && device->waits)
         error = ht_cuda_stream_wait(device->stream);
     return ht_cuda_check(error, device, call->what);

@@ -86,9 +86,17 @@ int ht_cuda_stream_wait(void *stream)
     return (int)cudaStreamSynchronize(stream);
 }
 
+/* CUDA keeps this answer as if it were an error of the thread. */
+static int answer(cudaError_t error)
+{
+    if (error == cudaErrorNotReady)
+        cudaGetLastError(); /* so that no launch reports it */
+    return (int)error;
+}
+
 int ht_cuda_stream_query(void *stream)
 {
-    return (int)cudaStreamQuery(stream);
+    return answer(cudaStreamQuery(stream));
 }
 
 int ht_cuda_stream_after(void *stream, void *event)
@@ -118,7 +126,7 @@ int ht_cuda_event_record(void *event, void *stream)
 
 int ht_cuda_event_query(void *event)
 {
-    return (int)cudaEventQuery(event);
+    return answer(cudaEventQuery(event));
 }
 
 int ht_cuda_event_wait(void *event)
@@ -145,6 +153,21 @@ int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, 
                       void *stream)
 {
     return (int)cudaMemcpyPeerAsync(to, to_index, from, from_index, bytes, stream);
+}
+
+/* Memory of pools is opened by the pool: cudaDeviceEnablePeerAccess does not count for it. */
+int ht_cuda_share(int index, int other)
+{
+    const struct cudaMemAccessDesc access = {
+        .location = {.type = cudaMemLocationTypeDevice, .id = other},
+        .flags = cudaMemAccessFlagsProtReadWrite};
+    cudaMemPool_t pool;
+    int linked = 0, error = (int)cudaDeviceCanAccessPeer(&linked, other, index);
+
+    if (error != 0 || !linked)
+        return error;
+    error = (int)cudaDeviceGetDefaultMemPool(&pool, index);
+    return error != 0 ? error : (int)cudaMemPoolSetAccess(pool, &access, 1);
 }
 
 int ht_cuda_host_malloc(void **memory, size_t bytes)

@@ -68,12 +68,16 @@ int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
 int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, size_t bytes,
                       void *stream);
 
+/* Copies of device `other` may reach the memory of `index`, if there is a link; else this does nothing.
+ */
+int ht_cuda_share(int index, int other);
+
 /* cuBLAS for a stream. *blas is NULL, without an error, if there is none that works. */
 int ht_cuda_blas_new(void **blas, void *stream);
 void ht_cuda_blas_free(void *blas);
 int ht_cuda_blas_multiply(void *blas, const ht_cuda_product *product);
 
-/* Pinned memory of the host. */
+/* Pinned memory of the host. is_pinned: also memory that others have pinned. */
 int ht_cuda_host_malloc(void **memory, size_t bytes);
 int ht_cuda_host_free(void *memory);
 bool ht_cuda_is_pinned(const void *memory);

@@ -7,9 +7,13 @@
 
 #include "backends/cuda/device.h"
 
-/* Each returns 0, or an error of the runtime. wait: for all copies beside the stream. */
-int ht_cuda_staging_open(ht_cuda_device *device);
-void ht_cuda_staging_close(ht_cuda_device *device); /* waits, too */
+/* NULL: no memory on the host. A device has one before it is opened. */
+struct ht_cuda_staging *ht_cuda_staging_new(void);
+void ht_cuda_staging_free(const ht_cuda_device *device); /* also one that is open in part; waits */
+
+/* Each returns 0, or an error of the runtime. wait: for all copies beside the stream; after an error,
+ * too, they write nothing any more. */
+int ht_cuda_staging_open(const ht_cuda_device *device);
 int ht_cuda_staging_wait(const ht_cuda_device *device);
 
 /* memory_copy between a device and memory of the host. */

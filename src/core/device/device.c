@@ -187,13 +187,36 @@ int ht__device_wait(const ht_device *device)
     return device->backend->synchronize != NULL ? device->backend->synchronize(device->stream) : 0;
 }
 
+/* For the work given so far: copies beside it may go on. */
+static int wait_for_work(const ht_device *device)
+{
+    const ht_backend *backend = device->backend;
+    void *event;
+    int failed;
+
+    if (backend->event_new == NULL)
+        return ht__device_wait(device);
+    failed = backend->event_new(device->stream, &event);
+    if (failed != 0)
+        return failed;
+    failed = backend->event_record(device->stream, event);
+    if (failed == 0)
+        failed = backend->event_wait(event);
+    backend->event_free(event);
+    return failed;
+}
+
 int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes)
 {
     int failed = bytes > 0 ? device->backend->memory_copy(device->stream, to, from, bytes,
                                                           HT_COPY_DEVICE_TO_HOST)
                            : 0;
 
-    return failed != 0 ? failed : ht__device_wait(device);
+    if (failed == 0)
+        failed = wait_for_work(device);
+    if (failed != 0)
+        ht__device_wait(device); /* nothing may be written later */
+    return failed;
 }
 
 int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes)

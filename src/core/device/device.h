@@ -56,30 +56,34 @@ ht_driver *ht__driver_find(const char *backend); /* NULL after the error was rec
  * error was recorded. */
 int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes);
 int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes);
-int ht__device_wait(const ht_device *device); /* for all its work */
+int ht__device_wait(const ht_device *device); /* for all its work, and for copies beside it */
 
-/* A copy to the host that nobody waits for, and that no later work of the device waits for
- * (fetch.c): nothing writes `from` before it is done. done: 1, 0, or -1 after the error was
- * recorded, also of an error in data that has come to light; never waits. -1 of begin: nothing is
- * under way. end waits, if need be. back: to where it came from, once it is done; work given since
- * the beginning does not touch that place, and later work follows. */
-typedef struct ht_fetch {
+/* A copy beside the work of a device: no later work of the device waits for it (side_copy.c). Each
+ * function that returns an int returns -1 after the error was recorded: then nothing is under way
+ * any more. */
+typedef struct ht_side_copy {
     const ht_device *device; /* not owned */
     void *event;             /* owned; kept for the next one; NULL: there is none yet */
     bool under_way;
-} ht_fetch;
+} ht_side_copy;
 
-int ht__fetch_begin(ht_fetch *fetch, const ht_device *device, void *to, const void *from,
+/* To the host, where nobody waits for it. Nothing writes `from` before it is done. done: 1, 0, or
+ * -1, also for an error in data that has come to light; never waits. back: to where it came from,
+ * once it is done; work given since the beginning does not touch that place, and later work
+ * follows. */
+int ht__fetch_begin(ht_side_copy *copy, const ht_device *device, void *to, const void *from,
                     size_t bytes);
-int ht__fetch_done(ht_fetch *fetch);
-int ht__fetch_back(ht_fetch *fetch, void *to, const void *from, size_t bytes);
-void ht__fetch_end(ht_fetch *fetch);
+int ht__fetch_done(ht_side_copy *copy);
+int ht__fetch_back(const ht_side_copy *copy, void *to, const void *from, size_t bytes);
 
-/* The same to the device: `from` is the caller's again when begin returns, and what the device is
- * given after join finds `to`. Both return 0, or -1 after the error was recorded. */
-int ht__ahead_begin(ht_fetch *ahead, const ht_device *device, void *to, const void *from,
+/* To the device: `from` is the caller's again when begin returns, unless it is pinned. What the
+ * device is given after join finds `to`. */
+int ht__ahead_begin(ht_side_copy *copy, const ht_device *device, void *to, const void *from,
                     size_t bytes);
-int ht__ahead_join(ht_fetch *ahead);
+int ht__ahead_join(ht_side_copy *copy);
+
+/* Waits, if need be. -1 may be an error in data, which nobody else is told. */
+int ht__side_copy_end(ht_side_copy *copy);
 
 /* Not 0, with the error recorded, where one in data has come to light; never waits. */
 static inline int ht__device_poll(const ht_device *device)

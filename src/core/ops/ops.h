@@ -38,7 +38,7 @@ ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype);
 
 /* ht_to_device, by a copy beside the work of the device where it can make one: what the device is
  * given after ht__ahead_join finds it. */
-ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_fetch *ahead);
+ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_side_copy *ahead);
 
 /* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
  * < floating < complex), because it would be lost. NULL: fails with the error already set. */

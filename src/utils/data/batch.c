@@ -21,14 +21,21 @@ int ht__batch_join(ht__made *made, int arrays)
 
 void ht__made_settle(ht__made *made, int arrays)
 {
-    for (int i = 0; i < arrays; i++)
-        ht__fetch_end(&made->ahead[i]);
+    for (int i = 0; i < arrays; i++) {
+        if (ht__side_copy_end(&made->ahead[i]) != 0)
+            ht__kernel_failed(HT_COMM_SELF, "ht_dataloader_next");
+    }
 }
 
-/* Whoever gets their memory next uses it after the copies. */
+/* The next user of their memory gets it after the copies, or when they have ended. */
 static void release_outputs(ht__made *made, int arrays)
 {
-    ht__batch_join(made, arrays);
+    ht_error_kept earlier;
+
+    ht__error_set_aside(&earlier);
+    if (ht__batch_join(made, arrays) != 0)
+        ht_error_clear(); /* an error of the device, which its next call has, too */
+    ht__error_put_back(&earlier);
     for (int i = 0; i < arrays; i++) {
         ht_release(made->arrays[i]);
         made->arrays[i] = NULL;

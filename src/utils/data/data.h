@@ -151,10 +151,10 @@ ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
 /* ---- reader.c: batches in order -------------------------------------------------------------- */
 /* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
 typedef struct ht__made {
-    ht_tensor *raw[HT_MAX_ARRAYS];    /* owned; reused when nobody else holds them */
-    ht_tensor *arrays[HT_MAX_ARRAYS]; /* owned; what the transform returned */
-    ht_fetch ahead[HT_MAX_ARRAYS];    /* of them to the device, until they are handed over */
-    int64_t *ids;                     /* of `rows`; there is room for `room` */
+    ht_tensor *raw[HT_MAX_ARRAYS];     /* owned; reused when nobody else holds them */
+    ht_tensor *arrays[HT_MAX_ARRAYS];  /* owned; what the transform returned */
+    ht_side_copy ahead[HT_MAX_ARRAYS]; /* of them to the device, until they are handed over */
+    int64_t *ids;                      /* of `rows`; there is room for `room` */
     int64_t rows, room;
     ht_status status;
     char message[1024];

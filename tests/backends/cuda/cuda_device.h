@@ -17,7 +17,7 @@ static inline ht_device *cuda_device(void)
     return NULL;
 }
 
-/* Not a GPU: emulated_runtime.cc. */
+/* Whether it is emulated_runtime.cc, and no GPU. */
 static inline bool cuda_is_emulated(const ht_device *device)
 {
     size_t memory;

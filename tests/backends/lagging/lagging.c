@@ -9,7 +9,7 @@ enum { DEVICES = 4 };
 
 const ht_backend_services *lag_core;
 static bool late_copies;
-static bool waits_for_nothing; /* LAG_FLAW */
+static bool asks_nothing, is_stuck; /* LAG_FLAW */
 static ht_kernel refused = -1;
 static bool refuses_all;
 
@@ -243,9 +243,9 @@ static int event_done(void *made)
     event *e = made;
     int done;
 
-    if (getenv("LAG_STUCK") != NULL)
+    if (is_stuck)
         return 0;
-    if (waits_for_nothing)
+    if (asks_nothing)
         return 1;
     pthread_mutex_lock(&mutex);
     done = lag_queue_done(e->queue) >= e->number;
@@ -260,8 +260,6 @@ static int event_wait(void *made)
     event *e = made;
     int failed;
 
-    if (waits_for_nothing)
-        return 0;
     pthread_mutex_lock(&mutex);
     failed = drain(e, e->number);
     pthread_mutex_unlock(&mutex);
@@ -274,6 +272,8 @@ static int stream_wait(void *stream, void *made)
     event *e = made;
     int failed;
 
+    if (lag_fault("a stream that waits"))
+        return 1;
     pthread_mutex_lock(&mutex);
     failed = lag_queue_await(d->queue, e->queue, e->number);
     pthread_mutex_unlock(&mutex);
@@ -370,7 +370,8 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&mutex, &recursive);
     late_copies = copies != NULL && strcmp(copies, "late") == 0;
-    waits_for_nothing = flaw != NULL && strcmp(flaw, "wait") == 0;
+    asks_nothing = flaw != NULL && strcmp(flaw, "wait") == 0;
+    is_stuck = flaw != NULL && strcmp(flaw, "stuck") == 0;
     lag_core = services;
     refused = refuse != NULL ? services->kernel(refuse) : -1;
     refuses_all = refuse != NULL && strcmp(refuse, "all") == 0;

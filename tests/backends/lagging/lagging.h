@@ -12,9 +12,8 @@
  * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
  * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are; all: nor for those
  *   of any other
- * - LAG_STUCK=1: no event that is asked for ever passes
- * - LAG_FLAW=wait: events come to pass before the work that they follow; a test must find that
- *   (tests/backends/flaws.sh)
+ * - LAG_FLAW=wait|stuck: what is asked of an event is answered wrongly, by a yes before the work that
+ *   it follows is done, or never by a yes; a test must find that (tests/backends/flaws.sh, device.sh)
  * - LAG_LESS=1: does the work at once, has no events, no poll and no memory of the host */
 #ifndef HT_TESTS_BACKENDS_LAGGING_LAGGING_H
 #define HT_TESTS_BACKENDS_LAGGING_LAGGING_H

@@ -14,7 +14,6 @@ static const ht_device *find(const char *name)
 
 static const char *const names[] = {"lag:0", "cuda:0"};
 
-/* Of any length, the host's memory pinned or not. */
 static void *host_memory(const ht_backend *backend, bool pinned, size_t bytes)
 {
     void *memory = pinned ? backend->host_alloc(bytes) : malloc(bytes);
@@ -115,7 +114,7 @@ static void ordinary_copies_of_any_size_arrive(void **state)
     }
 }
 
-/* Of devices that do their work when somebody waits. */
+/* Whether the device does its work when somebody waits. */
 static bool is_late(const ht_device *device)
 {
     if (device == NULL || device->backend->copy_beside == NULL || getenv("LAG_RUN") != NULL ||
@@ -124,7 +123,7 @@ static bool is_late(const ht_device *device)
     return strcmp(device->name, "cuda:0") != 0 || cuda_is_emulated(device);
 }
 
-/* Later work is done, and the copy is not, until somebody asks for it. */
+/* Later work is done, ordinary copies too, and the copy is not, until somebody asks for it. */
 static void later_work_does_not_wait_for_a_copy(void **state)
 {
     enum { BYTES = 100000 };
@@ -134,7 +133,7 @@ static void later_work_does_not_wait_for_a_copy(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const ht_device *device = find(names[i]);
         const ht_backend *backend = device != NULL ? device->backend : NULL;
-        unsigned char *remote, *pinned, *to;
+        unsigned char *remote, *pinned, *to, *other;
         void *copied, *worked;
 
         if (!is_late(device))
@@ -142,7 +141,8 @@ static void later_work_does_not_wait_for_a_copy(void **state)
         remote = backend->memory_alloc(device->stream, 2 * BYTES);
         pinned = backend->host_alloc(BYTES);
         to = malloc(BYTES);
-        assert_true(remote != NULL && pinned != NULL && to != NULL);
+        other = malloc(BYTES);
+        assert_true(remote != NULL && pinned != NULL && to != NULL && other != NULL);
         assert_int_equal(backend->event_new(device->stream, &copied), 0);
         assert_int_equal(backend->event_new(device->stream, &worked), 0);
         fill(pinned, BYTES);
@@ -154,6 +154,10 @@ static void later_work_does_not_wait_for_a_copy(void **state)
         backend->memory_copy(device->stream, remote + BYTES, remote, BYTES, HT_COPY_ON_DEVICE);
         assert_int_equal(backend->event_record(device->stream, worked), 0);
         assert_int_equal(backend->event_wait(worked), 0);
+        assert_int_equal(ht__device_get(device, other, remote + BYTES, BYTES), 0);
+        assert_memory_equal(other, pinned, BYTES);
+        assert_int_equal(ht__device_put(device, remote + BYTES, other, BYTES), 0);
+        assert_int_equal(ht__device_get(device, other, remote + BYTES, 1), 0);
         assert_int_equal(to[1], 0);
         while (backend->event_done(copied) == 0)
             ;
@@ -162,6 +166,7 @@ static void later_work_does_not_wait_for_a_copy(void **state)
         backend->event_free(copied);
         backend->event_free(worked);
         free(to);
+        free(other);
         backend->host_free(pinned);
         backend->memory_free(device->stream, remote);
         tried++;

@@ -21,16 +21,18 @@ static ht_device *find(int number)
     return number == 0 ? ht_device_get("lag:0") : cuda_device();
 }
 
-static ht_dataloader *open_loader(ht_device *device, bool threaded)
+static ht_dataloader *open_loader(ht_device *device, bool threaded, ht_transform_fn *transform,
+                                  ht_comm *comm)
 {
     static const char *const names[] = {"x", "y"};
-    ht_dataset *dataset = ht_dataset_hdf5(files_path("rows.h5"), 2, names, HT_COMM_WORLD);
+    ht_dataset *dataset = ht_dataset_hdf5(files_path("rows.h5"), 2, names, comm);
     ht_dataloader_options options = ht_dataloader_options_default();
     ht_dataloader *loader;
 
     options.batch_size = BATCH;
     options.io_threads = threaded;
     options.device = device;
+    options.transform = transform;
     loader = ht_dataloader_new(dataset, &options);
     assert_non_null(loader);
     ht_release(dataset);
@@ -87,7 +89,7 @@ static void batches_on_a_device_hold_their_rows(void **state)
 
         if (device == NULL)
             continue;
-        loader = open_loader(device, i % 2);
+        loader = open_loader(device, i % 2, NULL, HT_COMM_WORLD);
         run_epoch(loader, device);
         assert_true(ht_dataloader_next(loader, &batch));
         ht_dataloader_set_epoch(loader, 1); /* in the middle: what was read ahead is dropped */
@@ -97,4 +99,107 @@ static void batches_on_a_device_hold_their_rows(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_dataloader_device, cmocka_unit_test(batches_on_a_device_hold_their_rows));
+enum { WIDTH = 700000 };
+
+/* The first number of each row, WIDTH times: 11 MB for a batch. */
+static ht_tensor *widen(ht_tensor *rows, int array, void *user)
+{
+    (void)user;
+    if (array != 0)
+        return rows;
+    return ht_mul(ht_narrow(rows, 1, 0, 1), ht_ones(HT_SHAPE(1, WIDTH), HT_INT32, HT_LOCAL));
+}
+
+/* The program copies, and computes with what came, while the loader copies the next batches. */
+static void large_batches_are_copied_beside_the_program(void **state)
+{
+    ht_device *host = ht_device_get("cpu");
+
+    (void)state;
+    files_open();
+    files_make("rows.h5", 16 * ht_test_size, 16 * ht_test_size, 0);
+    for (int i = 0; i < 4; i++) {
+        ht_device *device = find(i / 2);
+        ht_dataloader *loader;
+        ht_batch batch;
+
+        if (device == NULL)
+            continue;
+        loader = open_loader(device, i % 2, widen, HT_COMM_WORLD);
+        while (ht_dataloader_next(loader, &batch)) {
+            ht_scope *scope = ht_scope_open();
+            ht_tensor *copy = ht_to_device(ht_to_device(batch.data, host), device);
+            const int32_t *x = ht_test_data(ht_to_device(ht_add(batch.data, copy), host));
+
+            for (int64_t at = 0; at < batch.rows * WIDTH; at++) {
+                if (x[at] != 200 * batch.row_ids[at / WIDTH])
+                    fail_msg("%s: element %lld of a batch is %d", ht_device_name(device),
+                             (long long)at, x[at]);
+            }
+            ht_scope_close(scope);
+        }
+        assert_int_equal(ht_dataloader_status(loader), HT_SUCCESS);
+        ht_release(loader);
+    }
+    files_remove();
+}
+
+/* An epoch, or as much of it as there is until an error, on this rank alone: every value of a batch
+ * that comes is right. */
+static ht_status run_until_error(ht_device *device)
+{
+    ht_device *host = ht_device_get("cpu");
+    ht_dataloader *loader = open_loader(device, false, NULL, HT_COMM_SELF);
+    ht_status status = HT_SUCCESS;
+    ht_batch batch;
+
+    while (status == HT_SUCCESS && ht_dataloader_next(loader, &batch)) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *copy = ht_to_device(batch.data, host);
+
+        status = ht_error_get(NULL);
+        for (int64_t i = 0; copy != NULL && i < batch.rows; i++)
+            assert_int_equal(((const int32_t *)ht_test_data(copy))[i * ROW_LENGTH],
+                             100 * batch.row_ids[i]);
+        ht_scope_close(scope);
+    }
+    if (status == HT_SUCCESS)
+        status = ht_dataloader_status(loader);
+    ht_error_clear();
+    ht_release(loader);
+    return status;
+}
+
+/* Each call of the device fails in turn. */
+static void a_copy_that_fails_is_told_or_does_no_harm(void **state)
+{
+    ht_device *device = ht_device_get("lag:2");
+    int told = 0, made = 0;
+    char number[16];
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    files_open();
+    files_make("rows.h5", 3 * BATCH, 3 * BATCH, 0);
+    assert_int_equal(run_until_error(device), HT_SUCCESS);
+    for (int n = 1; n == made + 1; n++) {
+        unsetenv("LAG_FAULT_MADE");
+        snprintf(number, sizeof number, "%d", n);
+        setenv("LAG_FAULT", number, true);
+        told += run_until_error(device) != HT_SUCCESS;
+        unsetenv("LAG_FAULT");
+        made += getenv("LAG_FAULT_MADE") != NULL;
+        ht_device_synchronize(device);
+        ht_error_clear();
+    }
+    assert_true(made > 10);
+    assert_true(told > made / 2);
+    files_remove();
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
+HT_TEST_SUITE(test_dataloader_device, cmocka_unit_test(batches_on_a_device_hold_their_rows),
+              cmocka_unit_test(large_batches_are_copied_beside_the_program),
+              cmocka_unit_test(a_copy_that_fails_is_told_or_does_no_harm));

@@ -89,7 +89,7 @@ static bool are_joined(const ht_device *a, const ht_device *b)
 
 /* Bytes of a dense body from one device to another, through the host where neither can do it alone.
  * ahead: NULL, or the copy to `to` is one that is joined later. */
-static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from, ht_fetch *ahead)
+static ht_status move_bytes(const char *what, ht_body *to, const ht_body *from, ht_side_copy *ahead)
 {
     ht_device *source = from->storage->device, *target = to->storage->device;
     size_t bytes = (size_t)from->lsize * ht_dtype_size(from->dtype);
@@ -114,7 +114,7 @@ static void to_device_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_to_device(g, *(ht_device **)ht_node_context(node, 0));
 }
 
-static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device, ht_fetch *ahead)
+static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device, ht_side_copy *ahead)
 {
     ht_tensor *dense, *y;
     ht_node *node;
@@ -148,7 +148,7 @@ ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
     return to_device("ht_to_device", x, device, NULL);
 }
 
-ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_fetch *ahead)
+ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_side_copy *ahead)
 {
     return to_device("ht_to_device", x, device, ahead);
 }

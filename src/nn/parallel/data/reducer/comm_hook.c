@@ -82,6 +82,14 @@ static void put_back(ht_grad_bucket *bucket, const ht_hook_sum *sum)
     note_device(bucket, failed != 0, &earlier);
 }
 
+static void end_fetch(ht_grad_bucket *bucket, ht_hook_sum *sum)
+{
+    ht_error_kept earlier;
+
+    ht__error_set_aside(&earlier);
+    note_device(bucket, ht__side_copy_end(&sum->fetch) != 0, &earlier);
+}
+
 static void release_sums(ht_grad_bucket *bucket)
 {
     for (int i = 0; i < bucket->count; i++) {
@@ -95,7 +103,7 @@ static void release_sums(ht_grad_bucket *bucket)
         if (sum->op != NULL && sum->staged)
             put_back(bucket, sum);
         ht__exchange_release(sum->engine, sum->op);
-        ht__fetch_end(&sum->fetch);
+        end_fetch(bucket, sum);
         ht__free(sum->copy);
         ht_release(sum->x);
     }
@@ -348,6 +356,7 @@ static ht_status fetch(ht_grad_bucket *bucket, ht_hook_sum sum)
     sum.data = place_on_host(bucket, &sum);
     if (ht__fetch_begin(&sum.fetch, body->storage->device, sum.data, ht__body_data(body),
                         (size_t)sum.n * ht_dtype_size(sum.dtype)) != 0) {
+        ht__side_copy_end(&sum.fetch); /* nothing is under way */
         ht__free(sum.copy);
         return ht__kernel_failed(bucket->reducer->comm, "ht_grad_bucket_sum");
     }

@@ -15,9 +15,9 @@ typedef struct ht_hook_sum {
     int64_t n;
     ht_dtype dtype, wire;
     double scale;
-    bool staged;    /* the host cannot reach x: data are a copy of it, */
-    ht_fetch fetch; /* which is under way; */
-    void *copy;     /* owned; NULL: in the staging of the bucket */
+    bool staged;        /* the host cannot reach x: data are a copy of it, */
+    ht_side_copy fetch; /* which is under way; */
+    void *copy;         /* owned; NULL: in the staging of the bucket */
 } ht_hook_sum;
 
 struct ht_grad_bucket {

@@ -38,7 +38,7 @@ typedef struct ht_bucket {
     ht_storage *storage;    /* owned; flags, then slots of gradients */
     ht_storage *staging;    /* owned; what the exchange sums: the same one, or, where the host
                                cannot reach that, one like it on the host */
-    ht_fetch fetch;         /* of the gradients to there */
+    ht_side_copy fetch;     /* of the gradients to there */
     bool fetched;           /* that has begun in this pass */
     ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
     ht_guard guard;         /* over all of it, while it is awaited */

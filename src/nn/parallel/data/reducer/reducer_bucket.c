@@ -22,7 +22,8 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
         ht__hook_bucket_free(buckets[i].hooked);
         if (buckets[i].op != NULL) /* after a failure nobody has waited for it */
             ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
-        ht__fetch_end(&buckets[i].fetch);
+        if (ht__side_copy_end(&buckets[i].fetch) != 0)
+            ht__kernel_failed(buckets[i].reducer->comm, buckets[i].what);
         ht_release(buckets[i].all);
         ht_release(buckets[i].storage);
         ht_release(buckets[i].staging);
