@@ -11,7 +11,8 @@
 #include "core/base/environment.h"
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
-static atomic_int level_now = -1; /* not yet read from the environment */
+enum { UNREAD = -2, NOTHING = -1 }; /* before the environment is read; no lines */
+static atomic_int level_now = UNREAD;
 static ht_log_fn *sink;
 static void *sink_user;
 static pthread_mutex_t sink_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +29,7 @@ ht_log_level ht_log_get_level(void)
 {
     int level = atomic_load_explicit(&level_now, memory_order_relaxed);
 
-    if (level < 0) {
+    if (level == UNREAD) {
         level = level_from_environment();
         atomic_store(&level_now, level);
     }
@@ -37,7 +38,20 @@ ht_log_level ht_log_get_level(void)
 
 void ht_log_set_level(ht_log_level level)
 {
-    atomic_store(&level_now, (int)level);
+    atomic_store(&level_now, (int)level < NOTHING ? NOTHING : (int)level);
+}
+
+static bool is_written(ht_log_level level)
+{
+    return (int)level <= (int)ht_log_get_level();
+}
+
+/* Lines of a level that does not exist are those of the nearest one. */
+static const char *level_name(ht_log_level level)
+{
+    const int last = (int)(sizeof level_names / sizeof *level_names) - 1;
+
+    return level_names[(int)level < 0 ? 0 : (int)level < last ? (int)level : last];
 }
 
 static bool lock_sink(void)
@@ -71,7 +85,7 @@ static void write_line(ht_log_level level, const char *format, va_list arguments
 {
     bool first;
     char line[2048];
-    int head = snprintf(line, sizeof line, "ht[%d] %s: ", ht__process.rank, level_names[level]);
+    int head = snprintf(line, sizeof line, "ht[%d] %s: ", ht__process.rank, level_name(level));
 
     vsnprintf(line + head, sizeof line - (size_t)head, format, arguments);
     first = lock_sink();
@@ -86,7 +100,7 @@ void ht_log_write(ht_log_level level, const char *format, ...)
 {
     va_list arguments;
 
-    if (level > ht_log_get_level())
+    if (!is_written(level))
         return;
     va_start(arguments, format);
     write_line(level, format, arguments);
@@ -97,7 +111,7 @@ void ht_log_write0(ht_log_level level, const char *format, ...)
 {
     va_list arguments;
 
-    if (level > ht_log_get_level() || ht__process.rank != 0)
+    if (!is_written(level) || ht__process.rank != 0)
         return;
     va_start(arguments, format);
     write_line(level, format, arguments);

@@ -38,6 +38,30 @@ static void the_level_decides_what_arrives(void **state)
     ht_log_set_level(before);
 }
 
+/* Below the first level no line is written, above the last one each, also one of no level. */
+static void levels_out_of_range_write_all_or_nothing(void **state)
+{
+    struct seen seen = {0};
+    ht_log_level before = ht_log_get_level();
+
+    (void)state;
+    ht_log_set_sink(keep, &seen);
+    for (int below = -1; below > -4; below--) {
+        ht_log_set_level((ht_log_level)below);
+        ht_log_write(HT_LOG_ERROR, "not wanted");
+        assert_int_equal((int)ht_log_get_level(), -1);
+    }
+    assert_int_equal(seen.lines, 0);
+    ht_log_set_level((ht_log_level)(HT_LOG_DEBUG + 5));
+    ht_log_write((ht_log_level)(HT_LOG_DEBUG + 5), "above");
+    assert_non_null(strstr(seen.last, "debug: above"));
+    ht_log_write((ht_log_level)-5, "below");
+    assert_non_null(strstr(seen.last, "error: below"));
+    assert_int_equal(seen.lines, 2);
+    ht_log_set_sink(NULL, NULL);
+    ht_log_set_level(before);
+}
+
 static void keep_and_log(ht_log_level level, const char *line, void *user)
 {
     keep(level, line, user);
@@ -69,4 +93,5 @@ static void names_of_dtypes_are_found_again(void **state)
 }
 
 HT_TEST_SUITE(test_log, cmocka_unit_test(the_level_decides_what_arrives),
+              cmocka_unit_test(levels_out_of_range_write_all_or_nothing),
               cmocka_unit_test(a_sink_may_log), cmocka_unit_test(names_of_dtypes_are_found_again));
