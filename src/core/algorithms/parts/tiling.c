@@ -281,9 +281,10 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
 {
     static const char what[] = "ht_tiles_to_global";
     int64_t before = 0, counts[HT_MAX_NDIM];
-    bool right = local != NULL;
+    bool right = true;
 
-    if (HT_IS_NULL(tiles, what, "the tiling") || HT_IS_NULL(index, what, "index"))
+    if (HT_IS_NULL(tiles, what, "the tiling") || HT_IS_NULL(local, what, "local") ||
+        HT_IS_NULL(index, what, "index"))
         return ht_error_get(NULL);
     if (rank < 0 || rank >= tiles->body->comm->size)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,

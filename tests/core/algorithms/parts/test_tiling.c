@@ -162,6 +162,8 @@ static void test_misuse(void **state)
                          "ht_tiles_bounds: stop is NULL");
     HT_TEST_EXPECT_ERROR(ht_tiles_to_global(tiles, 0, index, NULL), HT_ERR_ARGUMENT,
                          "ht_tiles_to_global: index is NULL");
+    HT_TEST_EXPECT_ERROR(ht_tiles_to_global(tiles, 0, NULL, index), HT_ERR_ARGUMENT,
+                         "ht_tiles_to_global: local is NULL");
     index[1] = ht_test_size;
     HT_TEST_EXPECT_ERROR(ht_tiles_square(ht_reshape(x, HT_SHAPE(24)), 2), HT_ERR_SHAPE,
                          "ht_tiles_square: x is (24,) and per_rank is 2, expected a matrix");
