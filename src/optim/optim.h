@@ -154,6 +154,9 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
 /* A sum over all elements of contiguous floating-point `x`, in double: clip_grad.c. */
 ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_kernel kernel, double *result);
 
+/* *loss <- the loss of the closure, called with gradients on (optimizer.c). */
+ht_status ht__optimizer_loss(ht_loss_fn *closure, void *user, double *loss);
+
 /* hooks.c: those before the step, or those after it; up to the first that fails. */
 ht_status ht__optimizer_run_hooks(ht_optimizer *optimizer, bool post);
 

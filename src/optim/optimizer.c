@@ -100,6 +100,18 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
     return status == HT_SUCCESS ? ht__optimizer_run_hooks(optimizer, true) : status;
 }
 
+ht_status ht__optimizer_loss(ht_loss_fn *closure, void *user, double *loss)
+{
+    const bool was = ht_set_grad_enabled(true);
+    ht_tensor *value = closure(user);
+    ht_status status = HT_IS_NULL(value, "ht_optimizer_step_with", "the result of the closure")
+                           ? ht_error_get(NULL)
+                           : ht_tensor_item(value, loss);
+
+    ht_set_grad_enabled(was);
+    return status;
+}
+
 /* By a rule that evaluates the loss itself. */
 static ht_status step_by_losses(ht_optimizer *optimizer, ht_loss_fn *closure, void *user,
                                 double *loss)
@@ -125,7 +137,6 @@ ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, v
 {
     double value = NAN;
     ht_status status;
-    bool was;
 
     if (HT_IS_NULL(optimizer, "ht_optimizer_step_with", "the optimizer"))
         return ht_error_get(NULL);
@@ -134,9 +145,7 @@ ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, v
     if (optimizer->type->step_with != NULL) {
         status = step_by_losses(optimizer, closure, user, &value);
     } else {
-        was = ht_set_grad_enabled(true);
-        status = ht_tensor_item(closure(user), &value);
-        ht_set_grad_enabled(was);
+        status = ht__optimizer_loss(closure, user, &value);
         if (status == HT_SUCCESS)
             status = ht_optimizer_step(optimizer);
     }

@@ -161,6 +161,7 @@ static void test_misuse(void **state)
 {
     ht_lbfgs_options o = searching();
     struct problem r = new_problem(&o, 1);
+    ht_optimizer *sgd;
     ht_value *map;
 
     (void)state;
@@ -169,7 +170,11 @@ static void test_misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_optimizer_step_with(r.optimizer, NULL, NULL, NULL), HT_ERR_ARGUMENT,
                          "ht_optimizer_step_with: the closure is NULL");
     HT_TEST_EXPECT_ERROR(ht_optimizer_step_with(r.optimizer, no_loss, NULL, NULL), HT_ERR_ARGUMENT,
-                         "NULL");
+                         "ht_optimizer_step_with: the result of the closure is NULL");
+    sgd = ht_optim_sgd(ht_value_tensors(1, &r.b), 0.1, NULL);
+    HT_TEST_EXPECT_ERROR(ht_optimizer_step_with(sgd, no_loss, NULL, NULL), HT_ERR_ARGUMENT,
+                         "ht_optimizer_step_with: the result of the closure is NULL");
+    ht_release(sgd);
     assert_int_equal(ht_optimizer_step_with(r.optimizer, rosenbrock, &r, NULL), HT_SUCCESS);
     map = ht_optimizer_state_dict(r.optimizer);
     ht_value_set(ht_value_get(map, "memory"), "d", ht_value_tensor(r.b));

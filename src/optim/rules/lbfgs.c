@@ -46,10 +46,8 @@ static ht_tensor *flat_gradient(const ht_lbfgs_run *run)
 /* Loss and gradient of the parameters as they are. `loss` is before the sign of maximize. */
 static ht_status evaluate(ht_lbfgs_run *run, ht_lbfgs_point *point, double *loss)
 {
-    const bool was = ht_set_grad_enabled(true);
-    ht_status status = ht_tensor_item(run->closure(run->user), loss);
+    ht_status status = ht__optimizer_loss(run->closure, run->user, loss);
 
-    ht_set_grad_enabled(was);
     run->evaluations++;
     run->memory->evaluations++;
     if (status != HT_SUCCESS)
