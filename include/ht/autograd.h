@@ -193,8 +193,8 @@ HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);
  * those of its second run. */
 HT_API ht_tensor *ht_node_saved(ht_node *node, int index);
 
-/* Returns whether input number index (from 0) of node needs a gradient. node is not NULL. Neither
- * of them is checked. */
+/* Returns whether input number index (from 0) of node needs a gradient: false for an index out of
+ * range, and if node is NULL. */
 HT_API bool ht_node_needs(const ht_node *node, int index);
 
 HT_END_DECLS

@@ -233,9 +233,8 @@ ht_tensor *ht_node_saved(ht_node *node, int index)
 
 bool ht_node_needs(const ht_node *node, int index)
 {
-    const ht_edge *edge = &node->inputs[index];
-
-    return edge->node != NULL || edge->leaf != NULL;
+    return node != NULL && index >= 0 && index < node->input_count &&
+           (node->inputs[index].node != NULL || node->inputs[index].leaf != NULL);
 }
 
 const ht_body *ht__node_input(const ht_node *node, int index)

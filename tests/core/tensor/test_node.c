@@ -79,7 +79,24 @@ static void what_was_saved_must_not_change(void **state)
     HT_TEST_EXPECT_ERROR(ht_backward(y), HT_ERR_STATE, "product");
 }
 
+static void without_a_node_nothing_needs_a_gradient(void **state)
+{
+    ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0);
+    ht_node *node;
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    assert_false(ht_node_needs(NULL, 0));
+    node = ht_node_new("product", product_backward, HT_LIST(ht_tensor *, x, NULL));
+    assert_true(ht_node_needs(node, 0));
+    assert_false(ht_node_needs(node, 1));
+    assert_false(ht_node_needs(node, 2));
+    assert_false(ht_node_needs(node, -1));
+    assert_null(ht_node_set_output(node, NULL));
+}
+
 HT_TEST_SUITE(test_node, cmocka_unit_test(an_operation_of_the_program_has_a_gradient),
               cmocka_unit_test(nothing_is_recorded_where_nothing_needs_it),
               cmocka_unit_test(a_list_of_inputs_is_there),
+              cmocka_unit_test(without_a_node_nothing_needs_a_gradient),
               cmocka_unit_test(what_was_saved_must_not_change));
