@@ -18,10 +18,20 @@
 
 HT_BEGIN_DECLS
 
+/* Returns the next average of a tensor, of its shape, or NULL after an error. It runs with gradients
+ * off.
+ *
+ * average: the one so far; value: that of the module, on the device of average. Both are borrowed.
+ * updates: the number of updates before this one, at least 1.
+ * user: that of the options. */
+typedef ht_tensor *ht_average_fn(ht_tensor *average, ht_tensor *value, int64_t updates, void *user);
+
 typedef struct ht_averaged_model_options {
-    size_t size;      /* of this struct; set by the default function */
-    double decay;     /* -1: the mean of all updates; 0 to 1: an exponential average */
-    bool use_buffers; /* false: buffers are copied; true: they are averaged like parameters */
+    size_t size;            /* of this struct; set by the default function */
+    double decay;           /* -1: the mean of all updates; 0 to 1: an exponential average */
+    bool use_buffers;       /* false: buffers are copied; true: they are averaged like parameters */
+    ht_average_fn *average; /* NULL; else averages in place of decay, which is -1 */
+    void *user;             /* NULL; the last argument of average, not owned */
 } ht_averaged_model_options;
 
 /* Returns the default options of ht_nn_averaged_model, given at each field. Not collective. */
@@ -35,7 +45,8 @@ HT_API ht_averaged_model_options ht_averaged_model_options_default(void);
  * Not collective.
  * Result: owned. Its forward is that of the copy, on the devices of module. "n_averaged" is
  * process-local, of int64 and without axes.
- * Errors: HT_ERR_ARGUMENT if decay is neither -1 nor from 0 to 1. Those of ht_module_clone.
+ * Errors: HT_ERR_ARGUMENT if decay is neither -1 nor from 0 to 1, or if both decay and average are
+ * set. Those of ht_module_clone.
  * Source: torch.optim.swa_utils.AveragedModel. */
 HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_options *options);
 
@@ -44,13 +55,15 @@ HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_mode
  *     a = p                           the first update
  *     a = a + (p - a) / (updates + 1) the mean; updates counts those before
  *     a = decay a + (1 - decay) p     an exponential average
+ *     a = average(a, p, updates)      a function of the options
  *
  * averaged: of ht_nn_averaged_model. On many ranks, all ranks have the same average if module has
  *   the same parameters on all of them.
  * module: of the same structure; a wrapper is looked through.
  * Not collective.
  * Errors: HT_ERR_ARGUMENT if averaged is another module, or if the numbers of parameters or buffers
- * differ. HT_ERR_SHAPE if a shape differs.
+ * differ. HT_ERR_SHAPE if a shape differs. Those of the function average, or HT_ERR_ARGUMENT if it
+ * returns NULL without one.
  * Source: torch.optim.swa_utils.AveragedModel.update_parameters, get_ema_multi_avg_fn. */
 HT_API ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_module *module);
 

@@ -51,6 +51,11 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
                 data.options.decay);
         return NULL;
     }
+    if (data.options.decay != -1 && data.options.average != NULL) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: decay is %g, expected -1 beside a function average",
+                making, data.options.decay);
+        return NULL;
+    }
     self = ht_module_new_ext(making, &type, sizeof data, &data);
     made = ht_module_data(self);
     scope = ht_scope_open();
@@ -68,8 +73,17 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
 /* What an update does to all tensors. */
 typedef struct update {
     double count; /* of updates before this one */
-    double decay; /* -1: the mean */
+    const ht_averaged_model_options *options;
 } update;
+
+/* By the program's function. */
+static ht_status average_by(ht_tensor *a, ht_tensor *p, const update *u)
+{
+    ht_tensor *next = u->options->average(a, p, (int64_t)u->count, u->options->user);
+
+    return HT_IS_NULL(next, updating, "the result of average") ? ht_error_get(NULL)
+                                                               : ht_copy_(a, next);
+}
 
 /* As PyTorch's lerp rounds: from the nearer end. */
 static ht_status lerp(ht_tensor *a, ht_tensor *p, double weight)
@@ -83,13 +97,17 @@ static ht_status lerp(ht_tensor *a, ht_tensor *p, double weight)
 
 static ht_status average(ht_tensor *a, ht_tensor *p, const update *u)
 {
+    const double decay = u->options->decay;
+
     if (u->count == 0)
         return ht_copy_(a, p);
-    if (u->decay < 0)
+    if (u->options->average != NULL)
+        return average_by(a, p, u);
+    if (decay < 0)
         return ht_copy_(a, ht_add(a, ht_div_scalar(ht_sub(p, a), u->count + 1)));
     if (ht_dtype_is_floating(a->body->dtype) || ht_dtype_is_complex(a->body->dtype))
-        return lerp(a, p, 1 - u->decay);
-    return ht_copy_(a, ht_add(ht_mul_scalar(p, 1 - u->decay), ht_mul_scalar(a, u->decay)));
+        return lerp(a, p, 1 - decay);
+    return ht_copy_(a, ht_add(ht_mul_scalar(p, 1 - decay), ht_mul_scalar(a, decay)));
 }
 
 static ht_tensor *tensor_at(ht_value *list, int i)
@@ -141,7 +159,7 @@ static ht_status update_all(const struct averaged *self, ht_module *module)
     ht_value *averages = ht_module_parameters(self->module);
     ht_value *parameters = ht_module_parameters(module);
     ht_value *kept = ht_module_buffers(self->module), *buffers = ht_module_buffers(module);
-    update u = {.decay = self->options.decay};
+    update u = {.options = &self->options};
     ht_status status = ht_tensor_item(self->n_averaged, &u.count);
 
     if (status == HT_SUCCESS)

@@ -46,6 +46,52 @@ static const struct {
     {0.3, true, {0x1.0e21ea4f2cf95p+1, -0x1.e68294672324cp+0}, 0x1.1a14cec41dd1ap+0, 10},
 };
 
+enum { PARAMETERS = 3, BUFFERS = 3 }; /* of the net */
+
+/* A sum with weights 3 and `updates`; counts its calls. */
+static ht_tensor *weigh(ht_tensor *average, ht_tensor *value, int64_t updates, void *calls)
+{
+    assert_false(ht_is_grad_enabled());
+    ++*(int *)calls;
+    return ht_div_scalar(ht_add(ht_mul_scalar(average, 3), ht_mul_scalar(value, (double)updates)),
+                         (double)updates + 3);
+}
+
+/* The numbers of PyTorch with the same avg_fn. */
+static void a_function_averages_as_in_pytorch(void **state)
+{
+    ht_averaged_model_options options = ht_averaged_model_options_default();
+    ht_module *net = new_net(), *averaged;
+    int calls = 0;
+
+    (void)state;
+    options.average = weigh;
+    options.user = &calls;
+    options.use_buffers = true;
+    ht_copy_(ht_detach(ht_module_find_parameter(net, "0.weight")),
+             ht_array((double[]){0.3f, -0.7f}, HT_SHAPE(1, 2), HT_FLOAT64, HT_LOCAL));
+    averaged = ht_nn_averaged_model(net, &options);
+    for (int i = 0; i < UPDATES; i++) {
+        step(net, i);
+        assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
+    }
+    assert_int_equal(calls, (UPDATES - 1) * (PARAMETERS + BUFFERS));
+    ht_test_expect(ht_module_find_parameter(averaged, "module.0.weight"),
+                   (double[]){0x1.a8e56074bc6a8p+0, -0x1.96978d1cac083p+0}, 0);
+    ht_test_expect(ht_module_find_buffer(averaged, "module.1.running_mean"),
+                   (double[]){0x1.ba9fbe76c8b44p-1}, 0);
+    ht_test_expect(ht_module_find_buffer(averaged, "module.1.num_batches_tracked"), (double[]){8},
+                   0);
+    ht_release(averaged);
+    ht_release(net);
+}
+
+static ht_tensor *no_average(ht_tensor *average, ht_tensor *value, int64_t updates, void *user)
+{
+    (void)average, (void)value, (void)updates, (void)user;
+    return NULL;
+}
+
 static void averages_have_the_bits_of_pytorch(void **state)
 {
     (void)state;
@@ -121,6 +167,16 @@ static void other_modules_are_refused(void **state)
     options.decay = 1.5;
     HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(net, &options), HT_ERR_ARGUMENT,
                          "decay is 1.5, expected -1 or 0 to 1");
+    ht_release(averaged);
+    options.decay = 0.5;
+    options.average = no_average;
+    HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(net, &options), HT_ERR_ARGUMENT,
+                         "decay is 0.5, expected -1 beside a function average");
+    options.decay = -1;
+    averaged = ht_nn_averaged_model(net, &options);
+    assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, net), HT_ERR_ARGUMENT,
+                         "the result of average is NULL");
     ht_release(averaged);
     averaged = ht_nn_averaged_model(wide, NULL);
     ht_release(wide);
@@ -266,6 +322,7 @@ static void without_batch_norm_no_batch_runs(void **state)
 }
 
 HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_pytorch),
+              cmocka_unit_test(a_function_averages_as_in_pytorch),
               cmocka_unit_test(a_wrapper_is_looked_through),
               cmocka_unit_test(other_modules_are_refused),
               cmocka_unit_test(a_refused_update_moves_nothing),
