@@ -131,8 +131,9 @@ HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **
 
 /* Returns e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a.
  *
- * It squares a diagonal Pade approximant of a / 2^s s times. Not differentiable.
- * Source: heat.linalg.matrix_exp. */
+ * It squares a diagonal Pade approximant of a / 2^s s times. Differentiable; the gradient takes the
+ * exponential of matrices (2 n, 2 n).
+ * Source: heat.linalg.matrix_exp, torch.linalg.matrix_exp. */
 HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
 
 /* Estimates the condition of one matrix x (m, n), m >= n: its largest over its smallest singular

@@ -2,12 +2,14 @@
  *
  * The exponential of square matrices by scaling and squaring with the diagonal Pade approximant of
  * degree 13 (Higham 2005). It takes six products, one solution and a square for each halving, in
- * the split of a. Data move like in these. */
+ * the split of a. Data move like in these. The gradient is a part of the exponential of a matrix of
+ * twice the size. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>
 
 #include "ht/arithmetics.h"
+#include "ht/factories.h"
 #include "ht/manipulations.h"
 #include "ht/rounding.h"
 #include "ht/solvers.h"
@@ -87,20 +89,50 @@ static ht_tensor *exponential(ht_tensor *a)
     return y;
 }
 
-ht_tensor *ht_matrix_exp(ht_tensor *a)
+static ht_tensor *exponential_quietly(ht_tensor *a)
 {
-    ht_section section;
+    const int split = a->body->split;
+    ht_section section = ht__section_begin(a);
     ht_tensor *y;
-    int split;
 
-    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
-    if (a == NULL)
-        return NULL;
-    split = a->body->split;
-    section = ht__section_begin(a);
     if (ht__is_split_batch(a))
         a = ht_resplit(a, 0);
     y = a != NULL ? ht_resplit(exponential(a), split) : NULL;
     ht__section_end(section);
     return y;
+}
+
+/* (a^H, g; 0, a^H), whose exponential has the gradient of a in the place of g. */
+static ht_tensor *block_matrix(ht_tensor *a, ht_tensor *g)
+{
+    ht_tensor *upper = ht_concatenate(2, (ht_tensor *[]){a, ht_resplit(g, a->body->split)}, -1);
+    ht_tensor *lower = ht_concatenate(2, (ht_tensor *[]){ht_zeros_like(a), a}, -1);
+
+    return ht_concatenate(2, (ht_tensor *[]){upper, lower}, -2);
+}
+
+static void matrix_exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *a = ht__adjoint(ht_node_saved(node, 0)), *y;
+    int64_t n;
+
+    if (a == NULL)
+        return;
+    n = a->body->shape[a->body->ndim - 1];
+    y = ht_matrix_exp(block_matrix(a, g));
+    gin[0] = ht_narrow(ht_narrow(y, -2, 0, n), -1, n, 2 * n);
+}
+
+ht_tensor *ht_matrix_exp(ht_tensor *a)
+{
+    ht_node *node;
+    ht_tensor *y;
+
+    a = ht__matrix_operand(what, "a", a, HT_MATRIX_SQUARE, HT_KERNEL_LU);
+    if (a == NULL)
+        return NULL;
+    y = exponential_quietly(a);
+    node = y != NULL ? ht_node_new(what, matrix_exp_backward, 1, &a) : NULL;
+    ht_node_save(node, a);
+    return ht_node_set_output(node, y);
 }

@@ -150,6 +150,31 @@ static void exponentials(void **state)
     assert_int_equal(ht_tensor_size(ht_matrix_exp(ht_zeros(HT_SHAPE(0, 0), HT_FLOAT32, 0))), 0);
 }
 
+static ht_tensor *matrix_exp(ht_tensor *in[], void *user)
+{
+    (void)user;
+    return ht_matrix_exp(in[0]);
+}
+
+/* One matrix and a batch, of a norm that is halved and of one that is not. */
+static void exponentials_have_gradients(void **state)
+{
+    static const ht_dtype dtypes[] = {HT_FLOAT64, HT_COMPLEX128};
+
+    (void)state;
+    for (int i = 0; i < 2 * 2 * 4; i++) {
+        const int batch = i % 4 == 3, split = i % 4 - 1;
+        ht_tensor *a = ht_test_randn(3, (int64_t[]){2, 3, 3}, HT_FLOAT64, HT_NONE, 7);
+
+        a = ht_astype(ht_mul_scalar(a, i / 8 == 0 ? 0.5 : 4), dtypes[i / 4 % 2]);
+        a = batch ? ht_resplit(a, 0)
+                  : ht_resplit(ht_squeeze(ht_narrow(a, 0, 0, 1), 0), split_of(split));
+        a = ht_detach(ht_copy(a));
+        assert_int_equal(ht_tensor_set_requires_grad(a, true), HT_SUCCESS);
+        assert_int_equal(ht_gradcheck(matrix_exp, 1, &a, NULL, NULL), HT_SUCCESS);
+    }
+}
+
 static void condest_is_near_the_condition_number(void **state)
 {
     (void)state;
@@ -247,5 +272,6 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
+              cmocka_unit_test(exponentials_have_gradients),
               cmocka_unit_test(condest_is_near_the_condition_number),
               cmocka_unit_test(what_is_wrong_is_said));
