@@ -96,15 +96,17 @@ HT_API ht_status ht_nn_spectral_norm_ext(ht_module *module, const char *name,
 
 /* How a matrix X (n, k) with n >= k becomes one with orthonormal columns. */
 typedef enum ht_orthogonal_map {
-    HT_ORTHOGONAL_CAYLEY,     /* (1 - A / 2)^-1 (1 + A / 2), A = X - X^T of X's lower triangle */
-    HT_ORTHOGONAL_HOUSEHOLDER /* the reflections by the columns below X's diagonal */
+    HT_ORTHOGONAL_CAYLEY,      /* (1 - A / 2)^-1 (1 + A / 2), A = X - X^T of X's lower triangle */
+    HT_ORTHOGONAL_HOUSEHOLDER, /* the reflections by the columns below X's diagonal */
+    HT_ORTHOGONAL_MATRIX_EXP   /* e^A of the same A */
 } ht_orthogonal_map;
 
 /* Parametrizes the matrix `name` of module by one with orthonormal columns, or rows if it is wide.
  *
  * The value is B f(X). The original X begins as -1, for which f(X) is 1. The buffer "base" is B:
  * the columns of the parameter made orthonormal, and completed by random ones.
- * map: f; torch's default matrix_exp does not exist.
+ * map: f. torch's default is HT_ORTHOGONAL_MATRIX_EXP for a square matrix, and
+ *   HT_ORTHOGONAL_HOUSEHOLDER for others.
  * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_DTYPE for 16 bits; HT_ERR_STATE if
  * it is parametrized; HT_ERR_ARGUMENT for another map.
  * Source: torch.nn.utils.parametrizations.orthogonal. */

@@ -105,7 +105,7 @@ def orthogonal(name, layer, shape, orthogonal_map):
     array(name + "_original", p.original.grad)
 
 
-for orthogonal_map in ("cayley", "householder"):
+for orthogonal_map in ("cayley", "householder", "matrix_exp"):
     orthogonal(f"{orthogonal_map}_square", nn.Linear(3, 3), (2, 3), orthogonal_map)
     orthogonal(f"{orthogonal_map}_tall", nn.Linear(3, 5), (2, 3), orthogonal_map)
     orthogonal(f"{orthogonal_map}_wide", nn.Linear(4, 2), (2, 4), orthogonal_map)

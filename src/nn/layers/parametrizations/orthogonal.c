@@ -30,17 +30,35 @@ static ht_tensor *eye(ht_tensor *like, int64_t rows, int64_t columns)
                       like->body->comm);
 }
 
-/* (1 - A / 2)^-1 (1 + A / 2) of the skew-symmetric matrix of x's lower triangle. */
-static ht_tensor *cayley(ht_tensor *x)
+/* The skew-symmetric matrix A (n, n) of x's lower triangle. */
+static ht_tensor *skew(ht_tensor *x)
 {
     const int64_t n = ht_tensor_shape(x)[0], k = ht_tensor_shape(x)[1];
-    ht_tensor *one = eye(x, n, n), *half;
 
     x = ht_tril(x, 0);
     if (n > k)
-        x = ht_concatenate(2, (ht_tensor *[]){x, ht_narrow(ht_zeros_like(one), 1, k, n)}, 1);
-    half = ht_mul_scalar(ht_sub(x, ht_transpose(x, 0, 1)), 0.5);
-    return ht_narrow(ht_solve(ht_sub(one, half), ht_add(one, half)), 1, 0, k);
+        x = ht_concatenate(2, (ht_tensor *[]){x, ht_mul_scalar(eye(x, n, n - k), 0)}, 1);
+    return ht_sub(x, ht_transpose(x, 0, 1));
+}
+
+/* As many columns of q as x has. */
+static ht_tensor *columns_of(ht_tensor *x, ht_tensor *q)
+{
+    return ht_narrow(q, 1, 0, ht_tensor_shape(x)[1]);
+}
+
+/* (1 - A / 2)^-1 (1 + A / 2) */
+static ht_tensor *cayley(ht_tensor *x)
+{
+    const int64_t n = ht_tensor_shape(x)[0];
+    ht_tensor *one = eye(x, n, n), *half = ht_mul_scalar(skew(x), 0.5);
+
+    return columns_of(x, ht_solve(ht_sub(one, half), ht_add(one, half)));
+}
+
+static ht_tensor *matrix_exp(ht_tensor *x)
+{
+    return columns_of(x, ht_matrix_exp(skew(x)));
 }
 
 /* A product of reflections 1 - 2 v v^T / v^T v, whose vectors are the columns of x below the diagonal,
@@ -62,8 +80,9 @@ static ht_tensor *householder(ht_tensor *x)
     return ht_mul(q, signs);
 }
 
-static ht_tensor *(*const maps[])(ht_tensor *x) = {
-    [HT_ORTHOGONAL_CAYLEY] = cayley, [HT_ORTHOGONAL_HOUSEHOLDER] = householder};
+static ht_tensor *(*const maps[])(ht_tensor *x) = {[HT_ORTHOGONAL_CAYLEY] = cayley,
+                                                   [HT_ORTHOGONAL_HOUSEHOLDER] = householder,
+                                                   [HT_ORTHOGONAL_MATRIX_EXP] = matrix_exp};
 
 static bool is_wide(const ht_tensor *x)
 {
@@ -108,7 +127,7 @@ static ht_value *right_inverse(ht_module *self, ht_tensor *value)
 
 #define MAP offsetof(struct orthogonal, map), HT_SETTING_INT
 static const ht_module_setting settings[] = {
-    {"map", MAP, .low = HT_ORTHOGONAL_CAYLEY, .high = HT_ORTHOGONAL_HOUSEHOLDER}, {.name = NULL}};
+    {"map", MAP, .low = HT_ORTHOGONAL_CAYLEY, .high = HT_ORTHOGONAL_MATRIX_EXP}, {.name = NULL}};
 
 static const ht_module_type type = {
     .name = "_Orthogonal", .forward = forward, .settings = settings};

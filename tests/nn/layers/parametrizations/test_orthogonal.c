@@ -79,6 +79,14 @@ static void the_cayley_map_is_that_of_pytorch(void **state)
     check(HT_ORTHOGONAL_CAYLEY, 4, 2, EXPECTED(cayley_wide));
 }
 
+static void the_exponential_is_that_of_pytorch(void **state)
+{
+    (void)state;
+    check(HT_ORTHOGONAL_MATRIX_EXP, 3, 3, EXPECTED(matrix_exp_square));
+    check(HT_ORTHOGONAL_MATRIX_EXP, 3, 5, EXPECTED(matrix_exp_tall));
+    check(HT_ORTHOGONAL_MATRIX_EXP, 4, 2, EXPECTED(matrix_exp_wide));
+}
+
 static void reflections_are_those_of_pytorch(void **state)
 {
     (void)state;
@@ -110,8 +118,8 @@ static void other_parameters_are_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_nn_orthogonal(linear, "bias", HT_ORTHOGONAL_CAYLEY), HT_ERR_SHAPE);
     nn_assert_error("ht_nn_orthogonal: bias is (3,), expected a matrix");
-    assert_int_equal(ht_nn_orthogonal(linear, "weight", (ht_orthogonal_map)2), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_orthogonal: map is 2, expected 0 to 1");
+    assert_int_equal(ht_nn_orthogonal(linear, "weight", (ht_orthogonal_map)3), HT_ERR_ARGUMENT);
+    nn_assert_error("ht_nn_orthogonal: map is 3, expected 0 to 2");
     assert_int_equal(ht_nn_orthogonal(NULL, "weight", HT_ORTHOGONAL_CAYLEY), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_orthogonal: the module is NULL");
     ht_nn_weight_norm(linear, "weight", 0);
@@ -123,6 +131,7 @@ static void other_parameters_are_refused(void **state)
 }
 
 HT_TEST_SUITE(test_orthogonal, cmocka_unit_test(the_cayley_map_is_that_of_pytorch),
+              cmocka_unit_test(the_exponential_is_that_of_pytorch),
               cmocka_unit_test(reflections_are_those_of_pytorch),
               cmocka_unit_test(a_clone_has_a_base_of_its_own),
               cmocka_unit_test(other_parameters_are_refused));
