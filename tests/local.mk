@@ -162,6 +162,7 @@ nn_tests = \
 	tests/nn/layers/containers/test_containers.c \
 	tests/nn/layers/containers/test_recomputed.c \
 	tests/nn/layers/containers/test_recomputed_told.c \
+	tests/nn/layers/containers/test_recomputed_waits.c \
 	tests/nn/layers/embedding/test_embedding.c \
 	tests/nn/layers/norm/test_fuse.c \
 	tests/nn/layers/norm/test_norm_layers.c \

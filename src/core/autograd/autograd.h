@@ -75,9 +75,11 @@ void ht__backward_failed(bool begun);
 
 bool ht__backward_running(void); /* on this thread */
 
-/* The forward pass that runs waits for other ranks, and so will a second run (ht_recomputed). */
-void ht__recomputed_waits(void);
+/* The backward of the node that runs comes to its exchange with other ranks (ht__node_waits). */
+void ht__backward_meets(void);
 
-void ht__backward_told(void);
+/* The same where no loss begins a pass: tells the ranks that wait in a pass through the nodes
+ * begin + 1 ... end, which a forward pass has made. */
+void ht__abandon_nodes(uint64_t begin, uint64_t end);
 
 #endif

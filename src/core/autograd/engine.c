@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backward pass: nodes in reverse order of creation, from a heap of those that have a gradient.
+ * The backward pass: nodes in reverse order of creation, from a queue of those that have a gradient.
  * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
 #include "core/autograd/autograd.h"
 #include "core/autograd/engine.h"
@@ -12,10 +12,11 @@
 
 static _Thread_local int running; /* passes inside each other */
 
-/* The node whose backward runs; what it may deliver before its end. */
+/* The node whose backward runs. */
 typedef struct present {
     ht_node_queue *queue;
     ht_node *node;
+    bool early; /* it may deliver before its end */
 } present;
 static _Thread_local present now;
 
@@ -24,43 +25,12 @@ bool ht__backward_running(void)
     return running > 0;
 }
 
-static void push(ht_node_queue *queue, ht_node *node)
-{
-    size_t i = queue->count++;
-
-    if (queue->count > queue->capacity) {
-        queue->capacity = queue->capacity > 0 ? 2 * queue->capacity : 64;
-        queue->nodes = ht__realloc(queue->nodes, queue->capacity * sizeof *queue->nodes);
-    }
-    for (; i > 0 && queue->nodes[(i - 1) / 2]->sequence < node->sequence; i = (i - 1) / 2)
-        queue->nodes[i] = queue->nodes[(i - 1) / 2];
-    queue->nodes[i] = ht_retain(node);
-}
-
-static ht_node *pop(ht_node_queue *queue)
-{
-    ht_node *top = queue->nodes[0], *last = queue->nodes[--queue->count];
-    size_t i = 0, child;
-
-    while ((child = 2 * i + 1) < queue->count) {
-        if (child + 1 < queue->count &&
-            queue->nodes[child + 1]->sequence > queue->nodes[child]->sequence)
-            child++;
-        if (queue->nodes[child]->sequence < last->sequence)
-            break;
-        queue->nodes[i] = queue->nodes[child];
-        i = child;
-    }
-    queue->nodes[i] = last;
-    return top;
-}
-
 static ht_status reach_node(ht_node_queue *queue, ht_node *node, ht_tensor *grad)
 {
     ht_tensor *sum = grad;
 
     if (node->pending == NULL)
-        push(queue, node);
+        ht__queue_push(queue, node);
     else
         sum = ht_add(node->pending, grad);
     if (sum == NULL)
@@ -118,8 +88,8 @@ static bool is_awaited(const ht_grad_meta *leaf)
 
 void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
 {
-    if (now.node != node || index >= node->input_count || grad_inputs[index] == NULL ||
-        !is_awaited(node->inputs[index].leaf))
+    if (!now.early || now.node != node || index >= node->input_count ||
+        grad_inputs[index] == NULL || !is_awaited(node->inputs[index].leaf))
         return;
     if (deliver_one(now.queue, node, index, grad_inputs[index], false) == HT_SUCCESS)
         ht__leaf_leave(node, index);
@@ -131,8 +101,8 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
 {
     const ht_grad_meta *leaf = node->inputs[index].leaf;
 
-    if (now.node != node || !is_awaited(leaf) || leaf->leaf == NULL || leaf->grad != grad ||
-        atomic_load_explicit(&leaf->uses, memory_order_relaxed) != 1)
+    if (!now.early || now.node != node || !is_awaited(leaf) || leaf->leaf == NULL ||
+        leaf->grad != grad || atomic_load_explicit(&leaf->uses, memory_order_relaxed) != 1)
         return;
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].filling != NULL)
@@ -141,93 +111,74 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
     ht__backward_progress();
 }
 
-void ht__backward_told(void)
+void ht__backward_meets(void)
 {
-    if (now.queue != NULL)
-        now.queue->told = true;
+    if (now.node != NULL)
+        now.queue->met = now.node->sequence;
 }
 
-/* The others wait in the second run of the segment that begins where this node reads what it saved.
- */
-static void miss_segment(ht_node_queue *queue, const ht_node *node)
+/* The gradient that has arrived, or what hooks made of it; NULL after an error. */
+static ht_tensor *take_gradient(ht_node *node)
+{
+    ht_tensor *grad = ht__hooks_run(node->watch, node->sequence, ht_scope_adopt(node->pending));
+
+    node->pending = NULL;
+    if (grad == NULL || !node->released)
+        return grad;
+    HT_FAIL(grad->body->comm, HT_ERR_STATE,
+            "ht_backward: the graph of %s was released by an earlier backward pass "
+            "(ht_backward_ext can keep it)",
+            node->name);
+    return NULL;
+}
+
+static void run_backward(ht_node_queue *queue, ht_node *node, ht_tensor *grad, ht_tensor *grads[],
+                         bool early)
 {
     const present outer = now;
+    ht_told *const outer_told = ht__told_now;
+    ht_comm *alone = ht__together(grad->body->comm);
 
-    if (queue->told || node->segment == NULL || node->segment->again || node->saved_count == 0)
-        return;
-    now = (present){.queue = queue};
-    ht__segment_miss(node->segment);
+    now = (present){.queue = queue, .node = node, .early = early};
+    ht__told_now = &queue->told;
+    ht__watch_at(node->name);
+    node->backward(node, grad, grads);
+    ht__told_now = outer_told;
     now = outer;
+    ht__together_end(alone);
 }
 
-/* After a failure: what this node would have reached is to be abandoned, too. */
-static void abandon_inputs(ht_node_queue *queue, ht_node *node)
+/* Makes the gradients of the inputs, and gives them to those. */
+static ht_status differentiate(ht_node_queue *queue, ht_node *node, ht_tensor *grad, bool keep)
 {
-    for (int i = 0; i < node->input_count && !queue->told; i++) {
-        if (node->inputs[i].node != NULL)
-            push(queue, node->inputs[i].node);
-    }
-}
+    ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads;
+    ht_status status;
 
-static void abandon(ht_node_queue *queue, ht_node *node)
-{
-    if (queue->told || node->sequence == queue->abandoned)
-        return;
-    queue->abandoned = node->sequence;
-    miss_segment(queue, node);
-    if (node->collective == NULL || queue->told) {
-        abandon_inputs(queue, node);
-        return;
-    }
-    queue->told = true;
-    ht__node_abandon(node);
-}
-
-static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
-{
-    ht_tensor *inline_grads[HT_NODE_INLINE] = {0}, **grads = inline_grads, *grad;
-    ht_scope *scope = ht_scope_open();
-    ht_status status = HT_SUCCESS;
-    bool ran = false;
-
-    grad = ht__hooks_run(node->watch, node->sequence, ht_scope_adopt(node->pending));
-    node->pending = NULL;
-    if (grad == NULL)
-        status = ht_error_get(NULL);
-    else if (node->released)
-        status = HT_FAIL(grad->body->comm, HT_ERR_STATE,
-                         "ht_backward: the graph of %s was released by an earlier backward pass "
-                         "(ht_backward_ext can keep it)",
-                         node->name);
-    if (status == HT_SUCCESS) {
-        if (node->input_count > HT_NODE_INLINE)
-            grads = ht__alloc((size_t)node->input_count * sizeof *grads);
-
-        present outer = now;
-        ht_comm *alone = ht__together(grad->body->comm);
-
-        now = (present){.queue = queue, .node = keep || ht__anomaly_on ? NULL : node};
-        ht__watch_at(node->name);
-        node->backward(node, grad, grads);
-        now = outer;
-        ran = true;
-        ht__together_end(alone);
-        status = ht_error_get(NULL);
-    }
+    if (node->input_count > HT_NODE_INLINE)
+        grads = ht__alloc((size_t)node->input_count * sizeof *grads);
+    run_backward(queue, node, grad, grads, !keep && !ht__anomaly_on);
+    status = ht_error_get(NULL);
     if (status == HT_SUCCESS && ht__anomaly_on)
         status = ht__anomaly_check(node, grads);
     if (status == HT_SUCCESS)
         status = deliver(queue, node, grads);
     if (grads != inline_grads)
         ht__free(grads);
+    return status;
+}
+
+static ht_status run_node(ht_node_queue *queue, ht_node *node, bool keep)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *grad = take_gradient(node);
+    ht_status status = grad != NULL ? differentiate(queue, node, grad, keep) : ht_error_get(NULL);
+
     if (!keep && status == HT_SUCCESS) {
         ht__leaves_leave(node);
         status = ht_error_get(NULL); /* of a hook */
     }
-    if (status != HT_SUCCESS && ran)
-        abandon_inputs(queue, node);
-    else if (status != HT_SUCCESS)
-        abandon(queue, node);
+    if (status != HT_SUCCESS)
+        ht__abandon(queue, node);
     if (!keep)
         ht__node_empty(node);
     ht_scope_close(scope);
@@ -247,14 +198,14 @@ static ht_status run_all(ht_node_queue *queue, bool keep)
     ht_status status = HT_SUCCESS;
 
     while (queue->count > 0) {
-        ht_node *node = pop(queue);
+        ht_node *node = ht__queue_pop(queue);
 
         int span = begin_span(node);
 
         if (status == HT_SUCCESS)
             status = run_node(queue, node, keep);
         else
-            abandon(queue, node);
+            ht__abandon(queue, node);
         ht__span_end(span);
         ht_release(node->pending); /* after a failure: what nobody will use */
         node->pending = NULL;
@@ -263,7 +214,7 @@ static ht_status run_all(ht_node_queue *queue, bool keep)
         if (status == HT_SUCCESS)
             status = ht_error_get(NULL); /* of a hook in there */
     }
-    ht__free(queue->nodes);
+    ht__queue_free(queue);
     ht__leaves_finish(queue, status);
     return status != HT_SUCCESS ? status : ht_error_get(NULL);
 }

@@ -11,9 +11,19 @@ typedef struct ht_node_queue {
     size_t count, capacity;
     ht_grad_meta **leaves; /* those that got a gradient; owned references */
     size_t leaf_count, leaf_capacity;
-    bool told;          /* the other ranks know of the failure, as far as they wait for this one */
-    uint64_t abandoned; /* the last node that was, by its sequence */
+    uint64_t met;       /* the last node that came to its exchange, by its sequence */
+    uint64_t abandoned; /* the last node that was */
+    ht_told told;       /* who knows of the failure */
 } ht_node_queue;
+
+/* node_queue.c. */
+void ht__queue_push(ht_node_queue *queue, ht_node *node);
+ht_node *ht__queue_pop(ht_node_queue *queue); /* the latest one, with the queue's reference */
+void ht__queue_free(ht_node_queue *queue);    /* an empty one */
+
+/* abandon.c. In place of the node's backward, or after it has failed: ranks that wait for this one
+ * learn of the error, which stays what it is. */
+void ht__abandon(ht_node_queue *queue, ht_node *node);
 
 /* The program's value for a gradient: a global tensor of any split, like the results of backward
  * functions. But nothing is summed, and no imaginary part is dropped on the way. NULL after an

@@ -42,42 +42,10 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "segment", .destroy = destroy};
 
-static ht_tensor **no_inputs(const recomputed *r)
-{
-    return ht__alloc(((size_t)r->count + 1) * sizeof(ht_tensor *));
-}
-
-/* Modules without inputs tell the other ranks (ht__module_missed). */
-static void run_without_inputs(recomputed *r)
-{
-    ht_tensor **in = no_inputs(r);
-    ht_scope *scope = ht_scope_open();
-    ht_segment_run run;
-    ht_error_kept cause;
-
-    ht__error_set_aside(&cause); /* with an error, the NULLs pass through f without another one */
-    ht__error_set(HT_ERR_STATE, "ht_backward: the pass has failed before the second run of f");
-    ht__segment_enter(&run, &r->segment, true);
-    r->f(in, r->user);
-    ht__segment_leave(&run);
-    ht_error_clear();
-    ht__error_put_back(&cause);
-    ht_scope_close(scope);
-    ht__free(in);
-}
-
-static void miss(ht_segment *segment)
-{
-    recomputed *r = (recomputed *)segment;
-
-    run_without_inputs(r);
-    drop_inputs(r);
-}
-
 /* Leaves in place of the inputs; NULL after an error. */
 static ht_tensor **inputs_again(const recomputed *r)
 {
-    ht_tensor **in = no_inputs(r);
+    ht_tensor **in = ht__alloc(((size_t)r->count + 1) * sizeof(ht_tensor *));
 
     for (int i = 0; i < r->count; i++) {
         const input *given = &r->inputs[i];
@@ -104,10 +72,8 @@ static bool run_once_more(recomputed *r)
     ht_segment_run run;
     bool same;
 
-    if (in == NULL) {
-        ht__segment_miss(&r->segment);
+    if (in == NULL)
         return false;
-    }
     ht__segment_enter(&run, &r->segment, true);
     y = r->f(in, r->user);
     same = ht__segment_leave(&run);
@@ -140,7 +106,6 @@ static recomputed *new_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inp
 
     ht__object_init(r, &kind);
     r->segment.run = run_again;
-    r->segment.miss = miss;
     r->f = f;
     r->user = user;
     r->count = count;
@@ -173,9 +138,13 @@ static ht_tensor *or_error(ht_tensor *y)
     return y;
 }
 
-void ht__recomputed_waits(void)
+static bool are_current(int count, ht_tensor *inputs[])
 {
-    ht__segment_meet();
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
+            return false;
+    }
+    return true;
 }
 
 ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], void *user)
@@ -187,9 +156,9 @@ ht_tensor *ht_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inputs[], vo
         return NULL;
     if (!ht_is_grad_enabled())
         return or_error(f(inputs, user));
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
-            return NULL;
+    if (!are_current(count, inputs)) {
+        f(inputs, user); /* other ranks may wait in there */
+        return NULL;
     }
     r = new_recomputed(f, count, inputs, user);
     y = record(r, inputs);

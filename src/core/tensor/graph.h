@@ -84,14 +84,28 @@ uint64_t ht__replay_count(uint64_t *counter); /* its value before */
 ht_tensor *ht__replay_tensor(ht_tensor *x);   /* values that change between the runs: a copy */
 bool ht__replaying(void);                     /* in a second run: state that has followed stays */
 
-/* The backward of this node exchanges something with other ranks, and waits for them. `abandon` is
- * called in its place, with gradients off, when the pass has failed before it came there: once, of
- * the node whose turn is next, for what the others wait for is to tell them. */
-void ht__node_set_abandon(ht_node *node, void (*abandon)(ht_node *node));
+/* ---- waits (waits.c) ----------------------------------------------------------------------------
+ * An exchange with other ranks in a backward pass. A rank that fails before it comes there calls
+ * tell, which takes part in the exchange with an error, so that all ranks get one. */
+typedef struct ht_meeting ht_meeting;
+struct ht_meeting {
+    void (*tell)(const ht_meeting *meeting);
+    const char *what; /* from ht__name, or a literal */
+    ht_comm *comm;    /* not owned */
+    int64_t count;    /* of whatever is exchanged, for tell */
+};
 
-/* The same where there is no loss to begin a pass with: of the forward pass that made the nodes
- * begin + 1 ... end, the newest. */
-void ht__abandon_nodes(uint64_t begin, uint64_t end);
+/* The backward of this node makes this exchange. */
+void ht__node_waits(ht_node *node, const ht_meeting *meeting);
+
+/* This rank comes to an exchange that a second run makes again (segment.c). False after an error:
+ * a second run comes to another exchange than the first one. Then the caller leaves it out. */
+bool ht__segment_meets(const ht_meeting *meeting);
+
+/* Whether the ranks of a communicator know of a failure in the pass that runs: then they make no
+ * exchange. An exchange that brings an error says that they know. Outside of a pass nobody does. */
+bool ht__is_told(const ht_comm *comm);
+void ht__told(ht_comm *comm);
 
 /* ---- writes in place (history.c) ----------------------------------------------------------------
  * A function that writes to x checks first, x brought up to date; writes; and says what the graph

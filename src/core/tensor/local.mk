@@ -9,7 +9,6 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/loop.c \
 	src/core/tensor/node.c \
 	src/core/tensor/node.h \
-	src/core/tensor/node_collective.c \
 	src/core/tensor/notes.c \
 	src/core/tensor/record.c \
 	src/core/tensor/segment.c \
@@ -17,4 +16,5 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/storage.c \
 	src/core/tensor/tensor.c \
 	src/core/tensor/tensor.h \
-	src/core/tensor/value.c
+	src/core/tensor/value.c \
+	src/core/tensor/waits.c

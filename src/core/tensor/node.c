@@ -44,8 +44,7 @@ static void drop_inputs(ht_node *node)
 
 void ht__node_empty(ht_node *node)
 {
-    if (node->collective != NULL)
-        ht__node_leave(node);
+    ht__node_leave(node);
     drop_saved(node);
     drop_kept(node);
     drop_inputs(node);
@@ -54,8 +53,7 @@ void ht__node_empty(ht_node *node)
 
 static void free_node(ht_node *node)
 {
-    if (node->collective != NULL)
-        ht__node_leave(node);
+    ht__node_leave(node);
     drop_saved(node);
     drop_kept(node);
     drop_inputs(node);

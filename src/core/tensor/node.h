@@ -19,12 +19,14 @@ typedef struct ht_saved {
     unsigned version;
 } ht_saved;
 
-/* Whose backward waits for other ranks; of this thread, newest first, until it has run. */
-typedef struct ht_collective_node {
-    ht_node *node; /* not owned */
-    void (*abandon)(ht_node *node);
-    struct ht_collective_node *newer, *older;
-} ht_collective_node;
+/* A node whose backward waits for other ranks, until it has run, or a segment whose second run
+ * does. A list of this thread, newest first. */
+typedef struct ht_waiting {
+    ht_node *node;              /* not owned; NULL: a segment */
+    ht_meeting meeting;         /* of the node */
+    struct ht_segment *segment; /* not owned */
+    struct ht_waiting *newer, *older;
+} ht_waiting;
 
 /* A random draw or a counter, or the values of a tensor. */
 typedef struct ht_replayed {
@@ -36,15 +38,16 @@ typedef struct ht_replayed {
  * them again (segment.c). */
 typedef struct ht_segment {
     ht_object base;
-    bool (*run)(struct ht_segment *segment);  /* the second run; false after an error */
-    void (*miss)(struct ht_segment *segment); /* tells the ranks that wait in their second runs */
+    bool (*run)(struct ht_segment *segment); /* the second run; false after an error */
     ht_node **nodes; /* owned array; not owned: in the order of the first run; NULL: freed since */
     int count, capacity;
     ht_replayed *numbers; /* owned; of the first run, in order */
     int number_count, number_capacity;
-    bool again, failed; /* the second run has begun; has failed */
-    bool differs;       /* the second run from the first */
-    bool collective;    /* other ranks may wait for this one in the second run */
+    ht_meeting *meetings;   /* owned; of the first run, in order */
+    int meeting_count, met; /* met: by the second run */
+    ht_waiting *waiting;    /* owned; NULL: it waits for nobody */
+    bool again, failed;     /* the second run has begun; has failed */
+    bool differs;           /* the second run from the first */
 } ht_segment;
 
 struct ht_node {
@@ -60,17 +63,17 @@ struct ht_node {
     ht_saved inline_saved[HT_NODE_INLINE];
     void *context;
     size_t context_bytes;
-    ht_body *kept;                  /* owned; until the node is given up, in a segment as well */
-    ht_grad_meta *watch;            /* owned; hooks on the output */
-    ht_tensor *pending;             /* owned; the gradient that has arrived so far */
-    ht_collective_node *collective; /* owned; NULL; node_collective.c */
-    ht_segment *segment;            /* owned; NULL: saved tensors are kept */
-    int place;                      /* in the segment */
-    int remade;                     /* saved tensors that the second run has made */
-    ht_node *twin;                  /* not owned; of the first run, for what this one saves; NULL */
-    uint64_t walk;                  /* the last ht__graph_walk that came by */
-    bool released;                  /* a backward pass has used it up */
-    bool stale; /* an input could not be brought up to date: there will be no output */
+    ht_body *kept;       /* owned; until the node is given up, in a segment as well */
+    ht_grad_meta *watch; /* owned; hooks on the output */
+    ht_tensor *pending;  /* owned; the gradient that has arrived so far */
+    ht_waiting *waiting; /* owned; NULL: it waits for nobody */
+    ht_segment *segment; /* owned; NULL: saved tensors are kept */
+    int place;           /* in the segment */
+    int remade;          /* saved tensors that the second run has made */
+    ht_node *twin;       /* not owned; of the first run, for what this one saves; NULL */
+    uint64_t walk;       /* the last ht__graph_walk that came by */
+    bool released;       /* a backward pass has used it up */
+    bool stale;          /* an input could not be brought up to date: there will be no output */
 };
 
 /* Copies the first hook for the value of a node (its sequence; 0: of a leaf) with an id above
@@ -94,9 +97,21 @@ ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
                        ht_tensor *const inputs[], bool stale);
 
 void ht__node_watch(ht_node *node, ht_grad_meta *meta);
-void ht__node_abandon(ht_node *node); /* keeps the error that there is */
-void ht__node_leave(ht_node *node);   /* its backward waits for nobody any more */
-void ht__node_empty(ht_node *node);   /* drops inputs and saved tensors after a backward pass */
+void ht__node_empty(ht_node *node); /* drops inputs and saved tensors after a backward pass */
+
+/* ---- waits (waits.c) ------------------------------------------------------------------------- */
+/* The communicators whose ranks know of a failure; of the pass that runs on this thread. */
+typedef struct ht_told {
+    ht_comm **comms; /* owned array; not owned */
+    int count;
+} ht_told;
+extern _Thread_local ht_told *ht__told_now; /* NULL: no step of a pass runs */
+
+ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment); /* one of the two */
+void ht__waiting_free(ht_waiting *gone);                         /* NULL: nothing */
+ht_waiting *ht__waiting_newest(void);                            /* NULL: none */
+void ht__node_leave(ht_node *node);               /* its backward waits for nobody any more */
+void ht__meeting_tell(const ht_meeting *meeting); /* unless told; the error stays what it is */
 
 /* ---- segments (segment.c) -------------------------------------------------------------------- */
 /* A run of a segment's function on this thread, between enter and leave. */
@@ -114,10 +129,9 @@ void ht__segment_take(ht_node *node);               /* a new node, in a run */
 void ht__segment_forget(ht_node *node);             /* a node of a segment, before it is freed */
 bool ht__segment_restore(ht_segment *segment);      /* makes saved tensors; false after an error */
 void ht__segment_save(ht_node *twin, ht_tensor *x); /* a node of the first run, in the second */
-void ht__segment_meet(void); /* the runs that this thread is in wait for other ranks */
-/* In place of the second run, after a failure: the ranks that wait in theirs learn of it. The error
- * stays what it is. */
+/* In place of the second run, after a failure: the ranks that wait in theirs learn of it. */
 void ht__segment_miss(ht_segment *segment);
+ht_node *ht__segment_reader(const ht_segment *segment); /* whose turn begins the second run; NULL */
 void ht__segment_fini(ht_segment *segment);
 
 #endif

@@ -15,6 +15,8 @@ void ht__segment_fini(ht_segment *segment)
     for (int i = 0; i < segment->number_count; i++)
         ht_release(segment->numbers[i].body);
     ht__free(segment->numbers);
+    ht__free(segment->meetings);
+    ht__waiting_free(segment->waiting);
     ht__object_fini(segment);
 }
 
@@ -123,27 +125,80 @@ static bool has_failed(const ht_segment *segment)
     return segment->failed;
 }
 
+/* The ranks that wait in second runs where this one has not come. */
+static void tell_waiting(const ht_segment *segment)
+{
+    for (int i = segment->met; i < segment->meeting_count; i++)
+        ht__meeting_tell(&segment->meetings[i]);
+}
+
 bool ht__segment_restore(ht_segment *segment)
 {
     if (segment->again)
         return !has_failed(segment);
     segment->again = true;
     segment->failed = !segment->run(segment);
+    if (segment->failed)
+        tell_waiting(segment);
     return !segment->failed;
-}
-
-void ht__segment_meet(void)
-{
-    for (ht_segment_run *run = ht__segment_now; run != NULL; run = run->before)
-        run->segment->collective = true;
 }
 
 void ht__segment_miss(ht_segment *segment)
 {
-    if (!segment->collective)
+    if (segment->again || segment->meeting_count == 0)
         return;
     segment->again = segment->failed = true;
-    segment->miss(segment);
+    tell_waiting(segment);
+}
+
+ht_node *ht__segment_reader(const ht_segment *segment)
+{
+    for (int i = segment->count - 1; i >= 0; i--) {
+        if (segment->nodes[i] != NULL && segment->nodes[i]->saved_count > 0)
+            return segment->nodes[i];
+    }
+    return NULL;
+}
+
+static void append_meeting(ht_segment *segment, const ht_meeting *meeting)
+{
+    segment->meetings = ht__realloc(segment->meetings, ((size_t)segment->meeting_count + 1) *
+                                                           sizeof *segment->meetings);
+    segment->meetings[segment->meeting_count++] = *meeting;
+    if (segment->waiting == NULL)
+        segment->waiting = ht__waiting_new(NULL, segment);
+}
+
+static bool is_same_meeting(const ht_meeting *a, const ht_meeting *b)
+{
+    return a->tell == b->tell && a->comm == b->comm && a->count == b->count;
+}
+
+static bool meet_again(ht_segment *segment, const ht_meeting *meeting)
+{
+    if (segment->met < segment->meeting_count &&
+        is_same_meeting(&segment->meetings[segment->met], meeting)) {
+        segment->met++;
+        return true;
+    }
+    segment->differs = true;
+    HT_FAIL(
+        meeting->comm, HT_ERR_STATE,
+        "ht_backward: f of ht_recomputed comes to %s in its second run, expected the same as in "
+        "its first",
+        meeting->what);
+    return false;
+}
+
+bool ht__segment_meets(const ht_meeting *meeting)
+{
+    for (ht_segment_run *run = ht__segment_now; run != NULL; run = run->before) {
+        if (!run->again)
+            append_meeting(run->segment, meeting);
+        else if (!meet_again(run->segment, meeting))
+            return false;
+    }
+    return true;
 }
 
 static void note(ht_segment *segment, ht_replayed one)

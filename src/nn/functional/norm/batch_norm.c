@@ -33,7 +33,6 @@ static const ht_operand_rule rules[OPERANDS] = {
 struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
-    int64_t channels;
     const char *what; /* from ht__name: the forward's, and ", backward" */
 };
 
@@ -85,14 +84,6 @@ static double batch_moments(ht_tensor *x, const ht_norm_call *norm, const ht_bat
             "%s: x has %g value per channel on all ranks, expected at least 2 for batch statistics",
             job->what, count);
     return -1;
-}
-
-/* This rank's pass has failed, and the others are on their way into that sum. */
-static void abandon(ht_node *node)
-{
-    const struct kept *kept = ht_node_context(node, sizeof *kept);
-
-    ht__norm_send_error(kept->what, kept->comm, kept->channels);
 }
 
 static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const struct kept *kept, ht_norm_call norm,
@@ -268,6 +259,13 @@ static const char *backward_name(const char *what)
     return ht__name(name);
 }
 
+static void wait_for_ranks(ht_node *node, const struct kept *kept, int64_t channels)
+{
+    const ht_meeting meeting = ht__norm_meeting(kept->what, kept->comm, channels);
+
+    ht__node_waits(node, &meeting);
+}
+
 static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *job, double count,
                          ht_tensor *channel)
 {
@@ -281,10 +279,9 @@ static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *jo
     kept = ht_node_context(node, sizeof *kept);
     kept->comm = job->comm;
     kept->count = count;
-    kept->channels = x->body->shape[1];
     kept->what = backward_name(job->what);
     if (job->features > 0 && job->comm->size > 1 && count > 0 && ht_node_needs(node, 0))
-        ht__node_set_abandon(node, abandon);
+        wait_for_ranks(node, kept, x->body->shape[1]);
     ht_node_save(node, x);
     ht_node_save(node, channel);
     return ht_node_set_output(node, y);

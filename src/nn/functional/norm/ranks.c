@@ -8,8 +8,7 @@
 #include "core/autograd/autograd.h"
 
 /* Rows of `length` from all ranks, the first number of each being negative where there is an error.
- * Then a backward pass that runs knows that the others have been told: its own sums, or those of a
- * second run (ht_recomputed). `what` stays, as ht__name has it. */
+ * `what` stays, as ht__name has it. */
 static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length, double *all)
 {
     if (ht__comm_allgather_f64(comm, mine, (int)length, all, what) != HT_SUCCESS)
@@ -20,7 +19,7 @@ static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length
         if (mine[0] >= 0) /* else it has an error of its own */
             HT_FAIL(comm, HT_ERR_STATE, "%s: rank %d does not take part, because it has an error",
                     what, r);
-        ht__backward_told();
+        ht__told(comm);
         return false;
     }
     return true;
@@ -29,11 +28,33 @@ static bool gather(const char *what, ht_comm *comm, double *mine, int64_t length
 void ht__norm_send_error(const char *what, ht_comm *comm, int64_t channels)
 {
     const int64_t length = 2 * channels + 1;
-    double *mine = ht__alloc((size_t)(length * (comm->size + 1)) * sizeof *mine);
+    double *mine;
+
+    if (ht__is_told(comm))
+        return;
+    mine = ht__alloc((size_t)(length * (comm->size + 1)) * sizeof *mine);
 
     mine[0] = -1;
     gather(what, comm, mine, length, mine + length);
     ht__free(mine);
+}
+
+static void tell(const ht_meeting *meeting)
+{
+    ht__norm_send_error(meeting->what, meeting->comm, meeting->count);
+}
+
+ht_meeting ht__norm_meeting(const char *what, ht_comm *comm, int64_t channels)
+{
+    return (ht_meeting){.tell = tell, .what = what, .comm = comm, .count = channels};
+}
+
+/* Whether this rank takes part in the exchange of a forward pass or of a second run. */
+static bool comes(const char *what, ht_comm *comm, int64_t channels)
+{
+    const ht_meeting meeting = ht__norm_meeting(what, comm, channels);
+
+    return !ht__is_told(comm) && ht__segment_meets(&meeting);
 }
 
 /* Chan's formula, rank after rank; the rows of `all` are (n, mean[C], m2[C]). */
@@ -63,10 +84,12 @@ double ht__norm_merge_moments(const char *what, ht_comm *comm, ht_tensor *moment
 {
     const int64_t channels = moments->body->shape[1], row = 2 * channels + 1;
     const int ranks = comm->size;
-    double *mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine), *all = mine + row;
-    double total = -1;
+    double *mine, *all, total = -1;
 
-    ht__recomputed_waits();
+    if (!comes(what, comm, channels))
+        return -1;
+    mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine);
+    all = mine + row;
     mine[0] = count;
     if (ht__get_local(what, moments->body, mine + 1) == HT_SUCCESS &&
         gather(what, comm, mine, row, all)) {
@@ -91,6 +114,8 @@ bool ht__norm_add_sums(const char *what, ht_comm *comm, ht_tensor *sums)
     mine = ht__alloc((size_t)row * (size_t)(ranks + 1) * sizeof *mine);
     all = mine + row;
     done = ht__get_local(what, sums->body, mine + 1) == HT_SUCCESS;
+    if (done)
+        ht__backward_meets();
     done = done && gather(what, comm, mine, row, all);
     memset(mine, 0, (size_t)row * sizeof *mine);
     for (int r = 0; done && r < ranks; r++) {

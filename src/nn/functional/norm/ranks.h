@@ -15,7 +15,10 @@ double ht__norm_merge_moments(const char *what, ht_comm *comm, ht_tensor *moment
 /* sums (2, C) of float64 <- their sums over the ranks. */
 bool ht__norm_add_sums(const char *what, ht_comm *comm, ht_tensor *sums);
 
-/* In place of either one. */
+/* In place of either one; nothing where all ranks know of the failure. */
 void ht__norm_send_error(const char *what, ht_comm *comm, int64_t channels);
+
+/* Either one as a pass waits in it. */
+ht_meeting ht__norm_meeting(const char *what, ht_comm *comm, int64_t channels);
 
 #endif
