@@ -29,6 +29,18 @@ HT_API ht_module *ht_nn_identity(void);
  * Source: torch.utils.checkpoint.checkpoint. */
 HT_API ht_module *ht_nn_recomputed(ht_module *module);
 
+/* Returns an ht_nn_sequential of count modules whose backward pass runs them again, in segments.
+ *
+ * A segment has count / segments modules, and the last one has the rest. Each segment but the last
+ * runs by ht_recomputed, so that only its input is kept. The last one would run again at once, and
+ * keeps its activations.
+ * segments: 1 to count; 1 runs nothing again.
+ * count, modules: of one tensor; taken over, also after an error, and named "0", "1", ... They must
+ *   live until the backward pass.
+ * Errors: HT_ERR_ARGUMENT for segments out of range.
+ * Source: torch.utils.checkpoint.checkpoint_sequential. */
+HT_API ht_module *ht_nn_recomputed_sequential(int segments, int count, ht_module *const modules[]);
+
 /* Returns x with `axis` replaced by ndim axes of lengths shape; the inverse of ht_flatten.
  *
  * ndim, shape: at least one length. Their product is the length of axis; one may be -1, which

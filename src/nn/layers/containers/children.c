@@ -44,12 +44,16 @@ bool ht__is_list(const char *what, int count, const void *items, const char *nam
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
                                  const char *const names[], ht_module *const modules[])
 {
-    ht_module *self;
-    ht_status status = HT_SUCCESS;
-
     if (!ht__is_list(what, count, modules, "the list of modules"))
         return NULL;
-    self = ht_module_new(0, type);
+    return ht__take_children(ht_module_new(0, type), count, names, modules);
+}
+
+ht_module *ht__take_children(ht_module *self, int count, const char *const names[],
+                             ht_module *const modules[])
+{
+    ht_status status = HT_SUCCESS;
+
     for (int i = 0; i < count; i++) {
         if (status != HT_SUCCESS)
             ht_release(modules[i]); /* taken over, also when an earlier one was refused */

@@ -6,5 +6,6 @@ libht_objects_la_SOURCES += \
 	src/nn/layers/containers/identity.c \
 	src/nn/layers/containers/lists.c \
 	src/nn/layers/containers/recomputed.c \
+	src/nn/layers/containers/recomputed_sequential.c \
 	src/nn/layers/containers/sequential.c \
 	src/nn/layers/containers/unflatten.c

@@ -190,14 +190,85 @@ static void hooks_of_modules_inside_see_the_gradients(void **state)
     assert_memory_equal(sums[0], sums[1], sizeof sums[0]);
 }
 
+enum { LAYERS = 5 };
+
+static int forwards;
+
+static ht_tensor *counted(ht_module *self, ht_tensor *x)
+{
+    (void)self;
+    forwards++;
+    return ht_tanh(x);
+}
+
+static const ht_module_type counted_type = {.name = "Counted", .forward = counted};
+
+/* segments: 0 for a sequential module. */
+static ht_module *new_stack(int segments)
+{
+    ht_module *layers[LAYERS];
+
+    ht_nn_seed(6);
+    for (int i = 0; i < LAYERS; i++)
+        layers[i] = i % 2 == 0 ? ht_nn_linear(FEATURES, FEATURES) : ht_module_new(0, &counted_type);
+    return segments == 0 ? ht_nn_sequential(LAYERS, layers)
+                         : ht_nn_recomputed_sequential(segments, LAYERS, layers);
+}
+
+static ht_value *stack_gradients(ht_module *stack)
+{
+    ht_value *parameters = ht_module_parameters(stack), *grads = ht_value_list();
+    ht_tensor *x = ht_astype(batch(0), HT_FLOAT32);
+
+    forwards = 0;
+    assert_int_equal(ht_backward(ht_sum(ht_square(ht_forward(stack, x)), HT_NONE)), HT_SUCCESS);
+    for (int i = 0; i < ht_value_count(parameters); i++)
+        ht_value_append(grads, ht_value_tensor(ht_copy(ht_tensor_grad(
+                                   ht_value_as_tensor(ht_value_at(parameters, i))))));
+    return grads;
+}
+
+/* Runs of the layers 1 and 3 of five, by the number of segments: those of the last segment run once. */
+static void a_sequential_module_runs_again_in_segments(void **state)
+{
+    static const int expected[] = {2, 2, 3, 3, 3, 4};
+    ht_module *plain = new_stack(0);
+    ht_value *grads = stack_gradients(plain);
+
+    (void)state;
+    for (int segments = 1; segments <= LAYERS; segments++) {
+        ht_module *stack = new_stack(segments), *copy = ht_module_clone(stack);
+
+        assert_non_null(ht_module_find_parameter(stack, "4.weight"));
+        expect_same_tensors(stack_gradients(stack), grads);
+        assert_int_equal(forwards, expected[segments]);
+        ht_release(stack);
+        expect_same_tensors(stack_gradients(copy), grads);
+        ht_release(copy);
+    }
+    ht_release(plain);
+}
+
 static void a_module_is_expected(void **state)
 {
+    ht_module *layers[2] = {NULL, NULL};
+
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_nn_recomputed(NULL), HT_ERR_ARGUMENT, "NULL");
+    HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(1, 2, layers), HT_ERR_ARGUMENT, "NULL");
+    HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(1, 2, NULL), HT_ERR_ARGUMENT,
+                         "ht_nn_recomputed_sequential: the list of modules is NULL");
+    layers[0] = ht_nn_tanh();
+    HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(0, 1, layers), HT_ERR_ARGUMENT,
+                         "ht_nn_recomputed_sequential: segments is 0, expected 1 to count, 1");
+    layers[0] = ht_nn_tanh();
+    HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(2, 1, layers), HT_ERR_ARGUMENT,
+                         "ht_nn_recomputed_sequential: segments is 2, expected 1 to count, 1");
 }
 
 HT_TEST_SUITE(test_recomputed, cmocka_unit_test(it_trains_like_the_module_itself),
               cmocka_unit_test(activations_are_not_kept),
               cmocka_unit_test(two_forward_passes_keep_their_spectral_norms),
               cmocka_unit_test(hooks_of_modules_inside_see_the_gradients),
+              cmocka_unit_test(a_sequential_module_runs_again_in_segments),
               cmocka_unit_test(a_module_is_expected));
