@@ -97,8 +97,8 @@ typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
  *   runs f makes the same operations; modules in it stay in their mode (training or evaluation)
  *   until the backward pass. f does not write its inputs in place, and registers no hooks on
  *   leaves. It runs no forward pass of a data-parallel wrapper; f inside such a wrapper's module
- *   is fine. If f waits for other ranks (SyncBatchNorm), both runs come to the same exchanges. A
- *   rank that fails before one of them gives an error to the ranks that wait there.
+ *   is fine. If f waits for other ranks (SyncBatchNorm, ht_allreduce), both runs come to the same
+ *   exchanges. A rank that fails before one of them gives an error to the ranks that wait there.
  * count, inputs: given to f; items may be NULL. Tensors that f uses besides are used again as they
  *   are then: parameters, for example.
  * Collective as f is, in forward and again in backward.

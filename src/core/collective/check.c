@@ -108,11 +108,38 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
     return false;
 }
 
+/* In place of a call, when a backward pass has failed on this rank alone. */
+static void tell(const ht_meeting *meeting)
+{
+    const ht_call call = {.what = meeting->what};
+
+    ht__error_set(HT_ERR_STATE, "%s: rank %d does not take part, because it has an error",
+                  meeting->what, meeting->comm->rank);
+    ht__agree_call(meeting->comm, &call, HT_ERR_STATE);
+}
+
+/* A function that runs again in a backward pass (ht_recomputed) may make the call. */
+static bool agrees(ht_comm *comm, const ht_call *call, bool valid)
+{
+    const ht_meeting meeting = {.tell = tell, .what = call->what, .comm = comm};
+
+    if (ht__is_told(comm)) {
+        if (ht_error_get(NULL) == HT_SUCCESS)
+            HT_FAIL(comm, HT_ERR_STATE, "%s: the backward pass that runs has failed", call->what);
+        return false;
+    }
+    if (!ht__segment_meets(&meeting))
+        return false;
+    if (ht__agree_call(comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) == HT_SUCCESS)
+        return true;
+    ht__told(comm);
+    return false;
+}
+
 bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid)
 {
     if (check->manner == HT_AGREED && check->comm->size > 1)
-        return ht__agree_call(check->comm, call, valid ? HT_SUCCESS : ht_error_get(NULL)) ==
-               HT_SUCCESS;
+        return agrees(check->comm, call, valid);
     if (!valid && check->manner == HT_AGREED) /* this rank is all there are */
         ht__agree_failed(check->comm, check->what, 0, ht_error_get(NULL));
     if (valid)

@@ -77,6 +77,7 @@ void ht__meeting_tell(const ht_meeting *meeting)
         return;
     ht__error_set_aside(&cause);
     meeting->tell(meeting);
+    ht_error_clear();
     ht__error_put_back(&cause);
     ht__told(meeting->comm);
 }

@@ -90,12 +90,25 @@ static ht_tensor *run_twice(ht_tensor *in[], void *user)
     return ht_tanh(run_inside(in, user));
 }
 
+/* The program's own exchange comes first. */
+static ht_tensor *run_reducing(ht_tensor *in[], void *user)
+{
+    ht_tensor *one = ht_ones(HT_SHAPE(1), HT_FLOAT64, HT_LOCAL);
+
+    if (fails(BEFORE) || ht_allreduce(HT_COMM_WORLD, one, one, HT_OP_SUM) != HT_SUCCESS)
+        return NULL;
+    return run(in, user);
+}
+
 /* null: the code of a rank whose second run gives NULL. Within that of the third function, it is a
  * first run that does. */
 static const struct {
     ht_recomputed_fn *f;
     ht_status null;
-} functions[] = {{run, HT_ERR_ARGUMENT}, {run_inside, HT_ERR_ARGUMENT}, {run_twice, HT_ERR_STATE}};
+} functions[] = {{run, HT_ERR_ARGUMENT},
+                 {run_reducing, HT_ERR_ARGUMENT},
+                 {run_inside, HT_ERR_ARGUMENT},
+                 {run_twice, HT_ERR_STATE}};
 
 /* A batch whose memory another tensor shares and has given a history, so that it cannot be recorded.
  */
