@@ -115,12 +115,13 @@ static void matrix_exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *a = ht__adjoint(ht_node_saved(node, 0)), *y;
     int64_t n;
+    int exponent; /* a large g would have all of the block halved more often, and lose digits of a */
 
     if (a == NULL)
         return;
     n = a->body->shape[a->body->ndim - 1];
-    y = ht_matrix_exp(block_matrix(a, g));
-    gin[0] = ht_narrow(ht_narrow(y, -2, 0, n), -1, n, 2 * n);
+    y = ht_matrix_exp(block_matrix(a, ht__near_one(g, &exponent)));
+    gin[0] = ht__times_power(ht_narrow(ht_narrow(y, -2, 0, n), -1, n, 2 * n), exponent);
 }
 
 ht_tensor *ht_matrix_exp(ht_tensor *a)

@@ -175,6 +175,23 @@ static void exponentials_have_gradients(void **state)
     }
 }
 
+/* The gradient is linear in its seed: a power of two changes no bit. */
+static void the_size_of_a_seed_costs_an_exponential_no_digits(void **state)
+{
+    ht_tensor *a = ht_test_randn(HT_SHAPE(8, 8), HT_FLOAT32, HT_NONE, 7);
+    ht_tensor *seed = ht_test_randn(HT_SHAPE(8, 8), HT_FLOAT32, HT_NONE, 8), *gradient[2];
+
+    (void)state;
+    ht_tensor_set_requires_grad(a, true);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ht_backward_ext(ht_matrix_exp(a), seed, false), HT_SUCCESS);
+        gradient[i] = ht_copy(ht_tensor_grad(a));
+        ht_tensor_set_grad(a, NULL);
+        seed = ht_mul_scalar(seed, 0x1p40);
+    }
+    ht_test_expect_same(gradient[1], ht_mul_scalar(gradient[0], 0x1p40), 0);
+}
+
 static void condest_is_near_the_condition_number(void **state)
 {
     (void)state;
@@ -273,5 +290,6 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
               cmocka_unit_test(exponentials_have_gradients),
+              cmocka_unit_test(the_size_of_a_seed_costs_an_exponential_no_digits),
               cmocka_unit_test(condest_is_near_the_condition_number),
               cmocka_unit_test(what_is_wrong_is_said));
