@@ -99,6 +99,8 @@ typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
  *   leaves. It runs no forward pass of a data-parallel wrapper; f inside such a wrapper's module
  *   is fine. If f waits for other ranks (SyncBatchNorm, ht_allreduce), both runs come to the same
  *   exchanges. A rank that fails before one of them gives an error to the ranks that wait there.
+ *   It does not for ht_barrier, ht_gather, ht_allgather, ht_scatter, ht_reduce_scatter and
+ *   non-blocking calls.
  * count, inputs: given to f; items may be NULL. Tensors that f uses besides are used again as they
  *   are then: parameters, for example.
  * Collective as f is, in forward and again in backward.

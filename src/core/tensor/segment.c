@@ -43,7 +43,8 @@ bool ht__segment_leave(const ht_segment_run *run)
 
     ht__segment_now = run->before;
     return !run->again || (!segment->differs && run->nodes == segment->count &&
-                           run->numbers == segment->number_count && saved_all(segment));
+                           run->numbers == segment->number_count &&
+                           segment->met == segment->meeting_count && saved_all(segment));
 }
 
 static void append(ht_segment *segment, ht_node *node)

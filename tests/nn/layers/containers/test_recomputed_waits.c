@@ -209,5 +209,35 @@ static void a_rank_without_a_loss_tells_the_others(void **state)
     }
 }
 
+static ht_tensor *run_leaving_out(ht_tensor *in[], void *user)
+{
+    ht_tensor *one = ht_ones(HT_SHAPE(1), HT_FLOAT64, HT_LOCAL);
+
+    (void)user;
+    if (!(armed && is_last()) && ht_allreduce(HT_COMM_WORLD, one, one, HT_OP_SUM) != HT_SUCCESS)
+        return NULL;
+    return ht_tanh(in[0]);
+}
+
+/* The operations are those of the first run, so only the exchange that is not made tells. */
+static void an_exchange_that_is_left_out_is_an_error(void **state)
+{
+    ht_tensor *x = batch(), *y;
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank waits for nobody");
+    ht_tensor_set_requires_grad(x, true);
+    x = ht_mul_scalar(x, 2);
+    y = ht_recomputed(run_leaving_out, 1, &x, NULL);
+    armed = true;
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(ht_backward(ht_sum(ht_square(y), HT_NONE)), HT_ERR_STATE);
+    set_handlers(HT_ERRORS_ABORT);
+    armed = false;
+    expect_ranks_in_step();
+}
+
 HT_TEST_SUITE(test_recomputed_waits, cmocka_unit_test(a_rank_that_fails_alone_tells_the_others),
+              cmocka_unit_test(an_exchange_that_is_left_out_is_an_error),
               cmocka_unit_test(a_rank_without_a_loss_tells_the_others));
