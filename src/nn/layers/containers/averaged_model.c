@@ -81,8 +81,14 @@ static ht_status average_by(ht_tensor *a, ht_tensor *p, const update *u)
 {
     ht_tensor *next = u->options->average(a, p, (int64_t)u->count, u->options->user);
 
-    return HT_IS_NULL(next, updating, "the result of average") ? ht_error_get(NULL)
-                                                               : ht_copy_(a, next);
+    if (HT_IS_NULL(next, updating, "the result of average"))
+        return ht_error_get(NULL);
+    if (!ht__body_same_shape(a->body, next->body))
+        return HT_FAIL(a->body->comm, HT_ERR_SHAPE,
+                       "%s: the result of average has shape %s, expected %s", updating,
+                       ht__shape_str(next->body->ndim, next->body->shape),
+                       ht__shape_str(a->body->ndim, a->body->shape));
+    return ht_copy_(a, next);
 }
 
 /* As PyTorch's lerp rounds: from the nearer end. */

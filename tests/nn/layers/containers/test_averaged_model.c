@@ -57,6 +57,12 @@ static ht_tensor *weigh(ht_tensor *average, ht_tensor *value, int64_t updates, v
                          (double)updates + 3);
 }
 
+static ht_tensor *of_one_element(ht_tensor *average, ht_tensor *value, int64_t updates, void *user)
+{
+    (void)average, (void)value, (void)updates, (void)user;
+    return ht_ones(HT_SHAPE(1, 1, 1), HT_FLOAT32, HT_LOCAL);
+}
+
 /* The numbers of PyTorch with the same avg_fn. */
 static void a_function_averages_as_in_pytorch(void **state)
 {
@@ -177,6 +183,12 @@ static void other_modules_are_refused(void **state)
     assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
     HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, net), HT_ERR_ARGUMENT,
                          "the result of average is NULL");
+    ht_release(averaged);
+    options.average = of_one_element;
+    averaged = ht_nn_averaged_model(net, &options);
+    assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
+    HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, net), HT_ERR_SHAPE,
+                         "the result of average has shape (1, 1, 1), expected");
     ht_release(averaged);
     averaged = ht_nn_averaged_model(wide, NULL);
     ht_release(wide);
