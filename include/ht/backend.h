@@ -130,7 +130,7 @@ enum {
 };
 
 typedef enum ht_copy_kind {
-    HT_COPY_HOST_TO_DEVICE, /* `from` is the caller's again at once, if pinned, after a wait */
+    HT_COPY_HOST_TO_DEVICE, /* `from` is the caller's again at once; if pinned, after a wait */
     HT_COPY_DEVICE_TO_HOST, /* `to` is filled after the next wait for the stream or an event */
     HT_COPY_ON_DEVICE
 } ht_copy_kind;

@@ -35,8 +35,8 @@ HT_API ht_module *ht_nn_recomputed(ht_module *module);
  * runs by ht_recomputed, so that only its input is kept. The last one would run again at once, and
  * keeps its activations.
  * segments: 1 to count; 1 runs nothing again.
- * count, modules: of one tensor; taken over, also after an error, and named "0", "1", ... They must
- *   live until the backward pass.
+ * count, modules: of one tensor; taken over, also after an error, and named "0", "1", ... They and
+ *   the layer itself must live until the backward pass.
  * Errors: HT_ERR_ARGUMENT for segments out of range.
  * Source: torch.utils.checkpoint.checkpoint_sequential. */
 HT_API ht_module *ht_nn_recomputed_sequential(int segments, int count, ht_module *const modules[]);

@@ -134,7 +134,8 @@ static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside 
 /* What the graph keeps of x is a copy. */
 static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
 {
-    const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x);
+    const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x) &&
+                       !gives_slope(op, x);
     ht_scope *scope = ht_scope_open();
     ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, beside);
     ht_status status = ht__check_result(op->name, x, y);
