@@ -156,6 +156,7 @@ nn_tests = \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \
 	tests/nn/functional/window/test_pooling.c \
+	tests/nn/layers/attention/test_attention_errors.c \
 	tests/nn/layers/attention/test_attention_layers.c \
 	tests/nn/layers/attention/test_golden_attention.c \
 	tests/nn/layers/containers/test_averaged_model.c \

@@ -70,21 +70,23 @@ static ht_tensor *head_target(const struct adaptive *data, ht_tensor *target)
     return ht_astype(result, HT_INT64);
 }
 
-/* The logarithm of the probability of each target: x (N, in_features), target (N). */
+/* The logarithm of the probability of each target: x (N, in_features), target (N). After an error the
+ * remaining clusters get NULL, so that they tell ranks that wait for this one. */
 static ht_tensor *run(const struct adaptive *data, ht_tensor *x, ht_tensor *target)
 {
     ht_tensor *sum = losses(ht_forward(data->head, x), head_target(data, target));
 
-    for (int i = 0; i < data->clusters && sum != NULL; i++) {
+    for (int i = 0; i < data->clusters; i++) {
         ht_tensor *rows = rows_of(data, target, i);
-        ht_tensor *logits = ht_forward(cluster(data, i), ht_getitem(x, HT_KEY(rows)));
+        ht_tensor *own = sum != NULL ? ht_getitem(x, HT_KEY(rows)) : NULL;
+        ht_tensor *logits = ht_forward(cluster(data, i), own);
         ht_tensor *inside = ht_sub(ht_getitem(target, HT_KEY(rows)),
                                    ht_scalar_ext(HT_NUM(data->cutoffs[i])));
 
-        if (ht_add_at_(sum, HT_KEY(rows), losses(logits, inside)) != HT_SUCCESS)
-            return NULL;
+        if (sum == NULL || ht_add_at_(sum, HT_KEY(rows), losses(logits, inside)) != HT_SUCCESS)
+            sum = NULL;
     }
-    return ht_neg(sum);
+    return sum != NULL ? ht_neg(sum) : NULL;
 }
 
 static bool check_inputs(const struct adaptive *data, ht_tensor *const in[2])
@@ -110,8 +112,10 @@ static ht_value *forward(ht_module *self, ht_value *inputs)
     ht_tensor *in[2], *output;
     bool one;
 
-    if (!ht__inputs(what, inputs, 2, 2, in) || !check_inputs(data, in))
+    if (!ht__inputs(what, inputs, 2, 2, in) || !check_inputs(data, in)) {
+        ht__module_missed(self);
         return NULL;
+    }
     one = ht_tensor_ndim(in[0]) == 1;
     if (one) {
         in[0] = ht_expand_dims(in[0], 0);

@@ -123,6 +123,36 @@ static void a_wrapper_averages_all_gradients(void **state)
     ht_release(layer);
 }
 
+/* On the last rank, either the inputs are refused, or the head's loss. The second cluster exchanges, and
+ * the others would wait for this rank until the deadline. */
+static void an_error_on_one_rank_is_told_to_clusters(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+    ht_tensor *x = ht_detach(nn_leaf(9, HT_SHAPE(6, 4), HT_LOCAL));
+
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        ht_module *layer = filled(
+            ht_nn_adaptive_log_softmax_with_loss_ext(4, 10, HT_SHAPE(3, 6), 2, false));
+        ht_tensor *wrong = refused ? ht_zeros(HT_SHAPE(5), HT_INT64, HT_LOCAL) : ht_neg(targets());
+        ht_module *norm = ht_nn_sync_batch_norm(4, NULL, HT_COMM_WORLD);
+
+        ht_module_to_dtype(norm, HT_FLOAT64);
+        assert_int_equal(ht_module_replace(ht_module_find(layer, "tail"), "1", norm), HT_SUCCESS);
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+        assert_null(run(layer, x, fails ? wrong : targets()));
+        assert_int_equal(ht_error_get(NULL), !fails    ? HT_ERR_STATE
+                                             : refused ? HT_ERR_SHAPE
+                                                       : HT_ERR_ARGUMENT);
+        ht_error_clear();
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+        assert_non_null(run(layer, x, targets()));
+        ht_release(layer);
+    }
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     ht_module *layer = ht_nn_adaptive_log_softmax_with_loss(8, 10, HT_SHAPE(3)), *relu;
@@ -159,4 +189,5 @@ static void wrong_arguments_are_refused(void **state)
 HT_TEST_SUITE(test_adaptive_log_softmax, cmocka_unit_test(values_are_those_of_pytorch),
               cmocka_unit_test(one_sample_leaves_clusters_empty),
               cmocka_unit_test(a_wrapper_averages_all_gradients),
+              cmocka_unit_test(an_error_on_one_rank_is_told_to_clusters),
               cmocka_unit_test(wrong_arguments_are_refused));

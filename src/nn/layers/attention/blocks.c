@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of Transformer layers: x + f(norm(x)), or norm(x + f(x)). */
+ * Blocks of Transformer layers: x + f(norm(x)), or norm(x + f(x)). After an error the remaining
+ * modules get NULL, so that they tell ranks that wait for this one. */
 #include "ht/arithmetics.h"
 #include "ht/nn.h"
 #include "ht/normalisation.h"
@@ -28,20 +29,17 @@ static ht_tensor *attention(ht_module *module, ht_tensor *x, ht_tensor *memory,
     static const char *const names[] = {"query",     "key",          "value",    "key_padding_mask",
                                         "attn_mask", "need_weights", "is_causal"};
     ht_tensor *in[] = {x, memory, memory, masks->key_padding, masks->attn};
-    ht_value *inputs = ht__transformer_inputs(5, 2, names, in, (double[]){false, masks->is_causal});
+    ht_value *inputs = NULL;
 
-    return inputs != NULL ? ht_value_as_tensor(ht_forward_value(module, inputs)) : NULL;
+    if (x != NULL)
+        inputs = ht__transformer_inputs(5, 2, names, in, (double[]){false, masks->is_causal});
+    return ht_value_as_tensor(ht_forward_value(module, inputs));
 }
 
 /* NULL operands are errors that were reported. */
 static ht_tensor *added(ht_tensor *x, ht_tensor *y)
 {
     return x != NULL && y != NULL ? ht_add(x, y) : NULL;
-}
-
-static ht_tensor *run(ht_module *module, ht_tensor *x)
-{
-    return x != NULL ? ht_forward(module, x) : NULL;
 }
 
 ht_tensor *ht__transformer_attend(ht_module *self, ht_tensor *x, ht_tensor *memory,
@@ -51,13 +49,11 @@ ht_tensor *ht__transformer_attend(ht_module *self, ht_tensor *x, ht_tensor *memo
     ht_module *attn = memory != NULL ? l->multihead_attn : l->self_attn;
     ht_module *norm = memory != NULL ? l->norm2 : l->norm1;
     ht_module *dropout = memory != NULL ? l->dropout2 : l->dropout1;
-    ht_tensor *in = l->norm_first ? run(norm, x) : x, *y;
+    ht_tensor *in = l->norm_first ? ht_forward(norm, x) : x, *y;
 
-    if (in == NULL)
-        return NULL;
-    y = run(dropout, attention(attn, in, memory != NULL ? memory : in, masks));
+    y = ht_forward(dropout, attention(attn, in, memory != NULL ? memory : in, masks));
     y = added(x, y);
-    return l->norm_first ? y : run(norm, y);
+    return l->norm_first ? y : ht_forward(norm, y);
 }
 
 ht_tensor *ht__transformer_feed(ht_module *self, ht_tensor *x)
@@ -66,13 +62,12 @@ ht_tensor *ht__transformer_feed(ht_module *self, ht_tensor *x)
     const bool decoder = l->multihead_attn != NULL;
     ht_module *norm = decoder ? l->norm3 : l->norm2;
     ht_module *dropout = decoder ? l->dropout3 : l->dropout2;
-    ht_tensor *y = run(l->linear1, l->norm_first ? run(norm, x) : x);
+    ht_tensor *y = ht_forward(l->linear1, l->norm_first ? ht_forward(norm, x) : x);
 
-    if (y == NULL)
-        return NULL;
-    y = run(l->linear2, run(l->dropout, l->activation(y)));
-    y = added(x, run(dropout, y));
-    return l->norm_first ? y : run(norm, y);
+    y = y != NULL ? l->activation(y) : NULL;
+    y = ht_forward(l->linear2, ht_forward(l->dropout, y));
+    y = added(x, ht_forward(dropout, y));
+    return l->norm_first ? y : ht_forward(norm, y);
 }
 
 static ht_module *attention_of(int64_t d_model, int num_heads,

@@ -28,8 +28,10 @@ static ht_value *forward(ht_module *self, ht_value *inputs)
     double numbers[3] = {!alone, true, false};
     ht_tensor *in[5], *y, *weights = NULL, *both[2];
 
-    if (!ht__named_inputs(WHAT, &inputs_of, inputs, in, numbers))
+    if (!ht__named_inputs(WHAT, &inputs_of, inputs, in, numbers)) {
+        ht__module_missed(self);
         return NULL;
+    }
     in[1] = in[1] != NULL ? in[1] : in[0];
     in[2] = in[2] != NULL ? in[2] : in[1];
     y = ht__multihead_forward(self,

@@ -220,23 +220,45 @@ static ht_tensor *attend(const call *c, ht_tensor **weights)
     return ht_scaled_dot_product_attention_ext(c->qkv[0], c->qkv[1], c->qkv[2], &options);
 }
 
-/* From heads to the layer's output. */
+/* From heads to the layer's output; after an error out_proj gets NULL. */
 static ht_tensor *joined(const call *c, ht_tensor *y)
 {
     const int64_t e = c->layer->embed_dim, n = c->n.batch, rows = c->n.rows;
 
-    if (y == NULL)
-        return NULL;
-    y = c->batch_axis == 0 ? ht_reshape(ht_permute(y, HT_AXES(0, 2, 1, 3)), HT_SHAPE(n, rows, e))
-                           : ht_reshape(ht_permute(y, HT_AXES(2, 0, 1, 3)), HT_SHAPE(rows, n, e));
+    if (y != NULL)
+        y = c->batch_axis == 0
+                ? ht_reshape(ht_permute(y, HT_AXES(0, 2, 1, 3)), HT_SHAPE(n, rows, e))
+                : ht_reshape(ht_permute(y, HT_AXES(2, 0, 1, 3)), HT_SHAPE(rows, n, e));
     y = ht_forward(c->layer->out_proj, y);
     return c->unbatched ? ht_squeeze(y, 0) : y;
+}
+
+/* The output of the heads, and c's lengths and dropout. */
+static ht_tensor *heads(ht_module *self, call *c, ht_tensor **weights)
+{
+    ht_multihead *m = ht_module_data(self);
+
+    if (!check_inputs(c) || (c->unbatched && !add_batch_axis(c)))
+        return NULL;
+    c->n = (ht_multihead_lengths){.batch = c->in.query->body->shape[c->batch_axis],
+                                  .heads = m->num_heads,
+                                  .rows = c->in.query->body->shape[1 - c->batch_axis],
+                                  .keys = c->in.key->body->shape[1 - c->batch_axis],
+                                  .extra = m->add_bias_kv + m->add_zero_attn};
+    if (!ht__multihead_check_masks(&c->in, &c->n))
+        return NULL;
+    if (self->training && m->dropout > 0) {
+        c->dropout = m->dropout;
+        c->seed = ht__nn_draw_seed(self);
+        c->draw = ht__replay_count(&m->count);
+    }
+    return project(c) && make_heads(c) ? attend(c, weights) : NULL;
 }
 
 ht_tensor *ht__multihead_forward(ht_module *self, const ht_multihead_inputs *in,
                                  ht_tensor **weights)
 {
-    ht_multihead *m = ht_module_data(self);
+    const ht_multihead *m = ht_module_data(self);
     call c = {.layer = m,
               .in = *in,
               .unbatched = in->query->body->ndim == 2,
@@ -244,21 +266,5 @@ ht_tensor *ht__multihead_forward(ht_module *self, const ht_multihead_inputs *in,
               .same_key_and_value = in->key == in->value,
               .batch_axis = m->batch_first ? 0 : 1};
 
-    if (!check_inputs(&c) || (c.unbatched && !add_batch_axis(&c)))
-        return NULL;
-    c.n = (ht_multihead_lengths){.batch = c.in.query->body->shape[c.batch_axis],
-                                 .heads = m->num_heads,
-                                 .rows = c.in.query->body->shape[1 - c.batch_axis],
-                                 .keys = c.in.key->body->shape[1 - c.batch_axis],
-                                 .extra = m->add_bias_kv + m->add_zero_attn};
-    if (!ht__multihead_check_masks(&c.in, &c.n))
-        return NULL;
-    if (self->training && m->dropout > 0) {
-        c.dropout = m->dropout;
-        c.seed = ht__nn_draw_seed(self);
-        c.draw = ht__replay_count(&m->count);
-    }
-    if (!project(&c) || !make_heads(&c))
-        return NULL;
-    return joined(&c, attend(&c, weights));
+    return joined(&c, heads(self, &c, weights));
 }

@@ -66,18 +66,20 @@ static ht_value *forward(ht_module *self, ht_value *inputs)
     ht_value *own;
 
     if (!ht__named_inputs(WHAT, &inputs_of, inputs, in, causal) ||
-        !check(t, in[SRC]->body, in[TGT]->body))
+        !check(t, in[SRC]->body, in[TGT]->body)) {
+        ht__module_missed(self);
         return NULL;
+    }
     own = ht__transformer_inputs(3, 1, encoder,
                                  (ht_tensor *[]){in[SRC], in[SRC_MASK], in[SRC_PADDING]}, causal);
-    memory = own != NULL ? ht_value_as_tensor(ht_forward_value(t->encoder, own)) : NULL;
+    memory = ht_value_as_tensor(ht_forward_value(t->encoder, own));
     if (memory == NULL)
-        return NULL;
+        return ht_forward_value(t->decoder, NULL); /* it tells ranks that wait for this one */
     own = ht__transformer_inputs(6, 2, decoder,
                                  (ht_tensor *[]){in[TGT], memory, in[TGT_MASK], in[MEMORY_MASK],
                                                  in[TGT_PADDING], in[MEMORY_PADDING]},
                                  causal + 1);
-    return own != NULL ? ht_forward_value(t->decoder, own) : NULL;
+    return ht_forward_value(t->decoder, own);
 }
 
 static const ht_module_setting settings[] = {

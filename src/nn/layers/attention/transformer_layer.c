@@ -29,8 +29,10 @@ static ht_value *encode(ht_module *self, ht_value *inputs)
     ht_tensor *in[3];
 
     if (!ht__named_inputs("ht_nn_transformer_encoder_layer", &encoder_inputs, inputs, in,
-                          &is_causal))
+                          &is_causal)) {
+        ht__module_missed(self);
         return NULL;
+    }
     masks = (ht_transformer_masks){in[1], in[2], is_causal != 0};
     return ht__output(
         ht__transformer_feed(self, ht__transformer_attend(self, in[0], NULL, &masks)));
@@ -53,12 +55,14 @@ static ht_value *decode(ht_module *self, ht_value *inputs)
     ht_tensor *in[6], *x;
 
     if (!ht__named_inputs("ht_nn_transformer_decoder_layer", &decoder_inputs, inputs, in,
-                          is_causal))
+                          is_causal)) {
+        ht__module_missed(self);
         return NULL;
+    }
     masks = (ht_transformer_masks){in[2], in[4], is_causal[0] != 0};
     memory_masks = (ht_transformer_masks){in[3], in[5], is_causal[1] != 0};
     x = ht__transformer_attend(self, in[0], NULL, &masks);
-    x = x != NULL ? ht__transformer_attend(self, x, in[1], &memory_masks) : NULL;
+    x = ht__transformer_attend(self, x, in[1], &memory_masks);
     return ht__output(ht__transformer_feed(self, x));
 }
 

@@ -22,7 +22,8 @@ static const char *const decoder_names[] = {"tgt",
                                             "memory_is_causal"};
 static const ht_input_names decoder_inputs = {6, 2, 2, decoder_names};
 
-/* Input 0 through all layers, with the same other inputs, and through the norm. */
+/* Input 0 through all layers, with the same other inputs, and through the norm. After an error the
+ * remaining modules get NULL, so that they tell ranks that wait for this one. */
 static ht_value *run(ht_module *self, const ht_input_names *inputs, const char *const names[],
                      ht_tensor *in[], const double numbers[])
 {
@@ -30,14 +31,11 @@ static ht_value *run(ht_module *self, const ht_input_names *inputs, const char *
     const int count = ht_module_child_count(stack->layers);
 
     for (int i = 0; i < count; i++) {
-        ht_value *own = ht__transformer_inputs(inputs->tensors, inputs->numbers, names, in,
-                                               numbers);
+        ht_value *own = in[0] == NULL ? NULL
+                                      : ht__transformer_inputs(inputs->tensors, inputs->numbers,
+                                                               names, in, numbers);
 
-        if (own == NULL)
-            return NULL;
         in[0] = ht_value_as_tensor(ht_forward_value(ht_module_child(stack->layers, i, NULL), own));
-        if (in[0] == NULL)
-            return NULL;
     }
     return ht__output(stack->norm != NULL ? ht_forward(stack->norm, in[0]) : in[0]);
 }
@@ -47,9 +45,10 @@ static ht_value *encode(ht_module *self, ht_value *inputs)
     double is_causal = false;
     ht_tensor *in[3];
 
-    return ht__named_inputs("ht_nn_transformer_encoder", &encoder_inputs, inputs, in, &is_causal)
-               ? run(self, &encoder_inputs, encoder_layer_names, in, &is_causal)
-               : NULL;
+    if (ht__named_inputs("ht_nn_transformer_encoder", &encoder_inputs, inputs, in, &is_causal))
+        return run(self, &encoder_inputs, encoder_layer_names, in, &is_causal);
+    ht__module_missed(self);
+    return NULL;
 }
 
 static ht_value *decode(ht_module *self, ht_value *inputs)
@@ -57,9 +56,10 @@ static ht_value *decode(ht_module *self, ht_value *inputs)
     double is_causal[2] = {false, false};
     ht_tensor *in[6];
 
-    return ht__named_inputs("ht_nn_transformer_decoder", &decoder_inputs, inputs, in, is_causal)
-               ? run(self, &decoder_inputs, decoder_names, in, is_causal)
-               : NULL;
+    if (ht__named_inputs("ht_nn_transformer_decoder", &decoder_inputs, inputs, in, is_causal))
+        return run(self, &decoder_inputs, decoder_names, in, is_causal);
+    ht__module_missed(self);
+    return NULL;
 }
 
 static const ht_module_setting settings[] = {
