@@ -152,6 +152,7 @@ nn_tests = \
 	tests/nn/functional/test_golden_ctc.c \
 	tests/nn/functional/test_golden_losses.c \
 	tests/nn/functional/test_golden_recurrent.c \
+	tests/nn/functional/test_limits.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
 	tests/nn/functional/test_window.c \

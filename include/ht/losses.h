@@ -16,7 +16,8 @@
  * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
  * a gradient of zeros; PyTorch returns NaN.
  * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x is floating, or the
- * operands in its place (x1 and x2, log_probs, ...) are; ht_mse_loss and ht_l1_loss do not need it.
+ * operands in its place (x1 and x2, log_probs, ...) are, and the others are real; ht_mse_loss and
+ * ht_l1_loss do not need it.
  * HT_ERR_DTYPE for classes of another dtype than integers. HT_ERR_ARGUMENT for an invalid reduction
  * or parameter.
  * Source: torch.nn.functional. */

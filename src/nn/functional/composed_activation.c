@@ -97,16 +97,20 @@ ht_tensor *ht_logsigmoid(ht_tensor *x)
     return prepare("ht_logsigmoid", &x) ? ht_neg(ht_softplus(ht_neg(x), 1, INFINITY)) : NULL;
 }
 
-/* (1 + tanh(u)) / 2 = sigmoid(2 u). */
+/* (1 + tanh(u)) / 2 = sigmoid(2 u), in float32 for 16 bits: float16 does not hold the square of
+ * 256. */
 ht_tensor *ht_gelu_tanh(ht_tensor *x)
 {
     const double slope = 1.595769121605730711760; /* 2 sqrt(2 / pi) */
     ht_tensor *factor;
+    ht_dtype dtype;
 
     if (!prepare("ht_gelu_tanh", &x))
         return NULL;
+    dtype = x->body->dtype;
+    x = ht__wide(x);
     factor = ht_add_scalar(ht_mul_scalar(ht_mul(x, x), 0.044715 * slope), slope);
-    return ht_mul(x, ht_sigmoid(ht_mul(x, factor)));
+    return ht_astype(ht_mul(x, ht_sigmoid(ht_mul(x, factor))), dtype);
 }
 
 ht_tensor *ht_glu(ht_tensor *x, int axis)

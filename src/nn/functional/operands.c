@@ -85,16 +85,33 @@ static bool check_place(const operands *o, int i)
     return false;
 }
 
+static bool has_kind(ht_operand_dtype wanted, ht_dtype dtype)
+{
+    switch (wanted) {
+    case HT_DTYPE_FLOATING:
+        return ht_dtype_is_floating(dtype);
+    case HT_DTYPE_INTEGER:
+        return ht_dtype_is_integer(dtype);
+    case HT_DTYPE_REAL:
+        return !ht_dtype_is_complex(dtype);
+    case HT_DTYPE_ANY:
+    case HT_DTYPE_SAME:
+        break;
+    }
+    return true;
+}
+
 static bool check_dtype(const operands *o, int i)
 {
+    static const char *const kinds[] = {[HT_DTYPE_FLOATING] = "a floating",
+                                        [HT_DTYPE_INTEGER] = "an integer",
+                                        [HT_DTYPE_REAL] = "a real"};
     const ht_operand_rule *rule = &o->rules[i], *first = &o->rules[0];
     const ht_dtype dtype = o->in[i]->body->dtype, of_first = o->in[0]->body->dtype;
 
-    if ((rule->dtype == HT_DTYPE_FLOATING && !ht_dtype_is_floating(dtype)) ||
-        (rule->dtype == HT_DTYPE_INTEGER && !ht_dtype_is_integer(dtype))) {
+    if (!has_kind(rule->dtype, dtype)) {
         HT_FAIL(o->comm, HT_ERR_DTYPE, "%s: %s is %s, expected %s dtype", o->what, rule->name,
-                ht_dtype_name(dtype),
-                rule->dtype == HT_DTYPE_FLOATING ? "a floating" : "an integer");
+                ht_dtype_name(dtype), kinds[rule->dtype]);
         return false;
     }
     if (rule->dtype == HT_DTYPE_SAME &&
@@ -192,6 +209,11 @@ static bool check(operands *o, int i)
            (o->rules[i].axes == NULL || check_lengths(o, i));
 }
 
+ht_tensor *ht__wide(ht_tensor *x)
+{
+    return x != NULL && ht_dtype_size(x->body->dtype) < 4 ? ht_astype(x, HT_FLOAT32) : x;
+}
+
 ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout)
 {
     if (x == NULL || layout == HT_LAYOUT_ANY || ht__body_is_contiguous(x->body))
@@ -205,10 +227,13 @@ ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout)
                : ht_contiguous(x);
 }
 
-static ht_tensor *make(const ht_operand_rule *rule, ht_tensor *x)
+static ht_tensor *make(const ht_operand_rule *rule, const ht_tensor *first, ht_tensor *x)
 {
-    const ht_dtype dtype = cast_dtype(rule->cast, x->body->dtype);
+    ht_dtype dtype = x->body->dtype;
 
+    if (rule->dtype == HT_DTYPE_REAL && !ht_dtype_is_floating(dtype))
+        dtype = ht_promote_types(first->body->dtype, dtype);
+    dtype = cast_dtype(rule->cast, dtype);
     return ht__laid_out(dtype == x->body->dtype ? x : ht_astype(x, dtype), rule->layout);
 }
 
@@ -231,7 +256,7 @@ bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_
             return false;
     }
     for (int i = 0; i < count; i++) {
-        if (in[i] != NULL && (in[i] = make(&rules[i], in[i])) == NULL)
+        if (in[i] != NULL && (in[i] = make(&rules[i], in[0], in[i])) == NULL)
             return false;
     }
     return true;

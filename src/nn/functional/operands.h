@@ -11,7 +11,9 @@ typedef enum ht_operand_dtype {
     HT_DTYPE_ANY,
     HT_DTYPE_FLOATING,
     HT_DTYPE_INTEGER,
-    HT_DTYPE_SAME /* the first operand's */
+    HT_DTYPE_REAL, /* not complex; bool and integers become what they and the first operand promote
+                      to, so that 1 - x of an unsigned x does not wrap */
+    HT_DTYPE_SAME  /* the first operand's */
 } ht_operand_dtype;
 
 typedef enum ht_operand_split {
@@ -56,6 +58,9 @@ typedef struct ht_operand_rule {
 bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_tensor *in[]);
 #define HT_PREPARE(what, rules, in) \
     ht__prepare(what, rules, (int)(sizeof(rules) / sizeof *(rules)), in)
+
+/* x, or float32 for 16 bits: its result is rounded once, by ht_astype. Scoped; NULL after an error. */
+ht_tensor *ht__wide(ht_tensor *x);
 
 /* x in a layout, itself where it has that. Scoped; NULL after an error. */
 ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout);

@@ -112,7 +112,7 @@ static ht_tensor *composed(const softmax_kind *kind, ht_tensor *x, int axis)
     along.axes = &axis;
     along.count = 1;
     along.keepdims = true;
-    y = kind->composed(ht_dtype_size(dtype) < 4 ? ht_astype(x, HT_FLOAT32) : x, &along);
+    y = kind->composed(ht__wide(x), &along);
     return y == NULL || y->body->dtype == dtype ? y : ht_astype(y, dtype);
 }
 

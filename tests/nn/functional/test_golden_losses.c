@@ -212,6 +212,39 @@ static void shapes_that_do_not_fit_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_soft_margin_loss(x, row, HT_MEAN), HT_ERR_SHAPE, "the same shape");
 }
 
+static ht_tensor *no_distance(ht_tensor *a, ht_tensor *b, void *user)
+{
+    (void)a;
+    (void)b;
+    (void)user;
+    return NULL;
+}
+
+/* Messages name the loss, not an operation that it is made of. */
+static void dtypes_that_do_not_fit_are_errors(void **state)
+{
+    ht_tensor *x = ones(HT_SHAPE(4, 3)), *complex = ht_astype(x, HT_COMPLEX64);
+    ht_tensor *mask = ht_astype(x, HT_BOOL);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_binary_cross_entropy(x, complex, NULL, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_binary_cross_entropy: target is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_soft_margin_loss(x, complex, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_soft_margin_loss: target is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_kl_div(x, complex, false, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_kl_div: target is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_gaussian_nll_loss(x, x, complex, false, 1, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_gaussian_nll_loss: var is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_huber_loss(x, complex, 1, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_huber_loss: target is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_margin_ranking_loss(x, x, complex, 0, HT_MEAN), HT_ERR_DTYPE,
+                         "ht_margin_ranking_loss: target is complex64, expected a real dtype");
+    HT_TEST_EXPECT_ERROR(ht_mse_loss(mask, mask, HT_MEAN), HT_ERR_DTYPE, "ht_mse_loss: ");
+    HT_TEST_EXPECT_ERROR(
+        ht_triplet_margin_with_distance_loss(x, x, x, no_distance, NULL, 1, true, HT_MEAN),
+        HT_ERR_ARGUMENT, "ht_triplet_margin_with_distance_loss: the result of distance is NULL");
+}
+
 static void parameters_out_of_range_are_errors(void **state)
 {
     ht_tensor *x = ones(HT_SHAPE(4, 3)), *below = ht_neg(x);
@@ -249,4 +282,5 @@ static void parameters_out_of_range_are_errors(void **state)
 HT_TEST_SUITE(test_golden_losses, cmocka_unit_test(losses_are_those_of_pytorch),
               cmocka_unit_test(empty_batches), cmocka_unit_test(margins_of_one_sample),
               cmocka_unit_test(shapes_that_do_not_fit_are_errors),
+              cmocka_unit_test(dtypes_that_do_not_fit_are_errors),
               cmocka_unit_test(parameters_out_of_range_are_errors));

@@ -19,9 +19,9 @@ enum { X, TARGET, WEIGHT, POS_WEIGHT, OPERANDS };
 
 static const ht_operand_rule rules[OPERANDS] = {
     {"x", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
-    {"target", .cast = HT_CAST_HIGH},
-    {"weight", .cast = HT_CAST_HIGH, .presence = HT_OPTIONAL},
-    {"pos_weight", .cast = HT_CAST_HIGH, .presence = HT_OPTIONAL},
+    {"target", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH},
+    {"weight", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH, .presence = HT_OPTIONAL},
+    {"pos_weight", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH, .presence = HT_OPTIONAL},
 };
 
 /* The first `count` operands, checked and cast. */
@@ -43,25 +43,33 @@ static ht_tensor *times(const char *what, const char *name, ht_tensor *losses, h
 
 /* The logarithms of x and 1 - x are at least -100, and PyTorch divides by at least 1e-12, rounded
  * to float, in the gradient: the value is computed of a constant, and the gradient comes from a
- * term that is 0. */
-ht_tensor *ht_binary_cross_entropy(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
-                                   ht_reduction_mode reduction)
+ * term that is 0. x of 16 bits comes as float32, because float16 lacks 1e-12. */
+static ht_tensor *of_probabilities(ht_tensor *x, ht_tensor *target)
 {
-    const char *what = "ht_binary_cross_entropy";
-    ht_tensor *in[] = {x, target, weight}, *p, *yes, *no, *losses;
+    ht_tensor *p = ht_detach(x), *no = ht_clip(ht_log1p(ht_neg(p)), -100, INFINITY), *losses;
 
-    if (!prepare(what, 3, in, reduction))
-        return NULL;
-    x = in[X], target = in[TARGET], p = ht_detach(x);
-    yes = ht_clip(ht_log(p), -100, INFINITY);
-    no = ht_clip(ht_log1p(ht_neg(p)), -100, INFINITY);
-    losses = ht_sub(ht_mul(ht_sub_scalar(target, 1), no), ht_mul(target, yes));
+    losses = ht_sub(ht_mul(ht_sub_scalar(target, 1), no),
+                    ht_mul(target, ht_clip(ht_log(p), -100, INFINITY)));
     if (ht__records(x)) {
         ht_tensor *spread = ht_clip(ht_mul(p, ht_sub(ht_scalar(1), p)), 1e-12F, INFINITY);
         ht_tensor *slope = ht_div(ht_sub(p, ht_detach(target)), spread);
 
         losses = ht_add(losses, ht_mul(ht_sub(x, p), slope));
     }
+    return losses;
+}
+
+ht_tensor *ht_binary_cross_entropy(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
+                                   ht_reduction_mode reduction)
+{
+    const char *what = "ht_binary_cross_entropy";
+    ht_tensor *in[] = {x, target, weight}, *losses;
+    ht_dtype dtype;
+
+    if (!prepare(what, 3, in, reduction))
+        return NULL;
+    dtype = ht_promote_types(in[X]->body->dtype, in[TARGET]->body->dtype);
+    losses = ht_astype(of_probabilities(ht__wide(in[X]), in[TARGET]), dtype);
     return ht__reduce_losses(times(what, "weight", losses, in[WEIGHT]), reduction);
 }
 
@@ -128,7 +136,7 @@ ht_tensor *ht_hinge_embedding_loss(ht_tensor *x, ht_tensor *target, double margi
         return NULL;
     x = in[X], target = in[TARGET];
     near = ht_where(ht_ne(target, ht_scalar(-1)), x, ht_scalar(0));
-    far = ht_where(ht_ne(target, ht_scalar(1)), ht_clip(ht_sub(ht_scalar(margin), x), 0, INFINITY),
+    far = ht_where(ht_ne(target, ht_scalar(1)), ht_relu(ht_sub(ht_scalar(margin), x)),
                    ht_scalar(0));
     return ht__reduce_losses(ht_add(near, far), reduction);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Margins between the classes of a row, by masks of its targets. */
-#include <math.h>
-
 #include "core/ops/ops.h"
+#include "ht/activations.h"
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 #include "ht/indexing.h"
 #include "ht/logical.h"
 #include "ht/manipulations.h"
 #include "ht/relational.h"
-#include "ht/rounding.h"
+#include "ht/statistics.h"
 #include "nn/functional/functional.h"
 #include "nn/functional/losses/losses.h"
 
@@ -70,17 +69,12 @@ static ht_tensor *chosen(ht_tensor *mask, ht_tensor *x)
     return ht_where(mask, x, ht_scalar(0));
 }
 
-static ht_tensor *above_zero(ht_tensor *x)
-{
-    return ht_clip(x, 0, INFINITY);
-}
-
 /* The classes of x against the target's one, whose mask is `own`. */
 static ht_tensor *margins(ht_tensor *x, ht_tensor *own, int p, double margin, ht_tensor *weight)
 {
     ht_tensor *at_target = ht_expand_dims(ht_sum(chosen(own, x), -1), -1), *missing;
 
-    missing = above_zero(ht_add_scalar(ht_sub(x, at_target), margin));
+    missing = ht_relu(ht_add_scalar(ht_sub(x, at_target), margin));
     if (p == 2)
         missing = ht_mul(missing, missing);
     if (weight != NULL)
@@ -113,25 +107,24 @@ ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double m
     if (!check_classes(what, in[TARGET], 0, classes))
         return NULL;
     own = ht_eq(classes_of(in[X]->body, classes), ht_expand_dims(in[TARGET], -1));
-    losses = ht_sum(margins(in[X], own, p, margin, in[WEIGHT]), -1);
-    return ht__reduce_losses(ht_div_scalar(losses, (double)classes), reduction);
+    losses = ht_mean(margins(in[X], own, p, margin, in[WEIGHT]), -1);
+    return ht__reduce_losses(losses, reduction);
 }
 
 /* Of rows (N, C): masks (N, j, i) of the classes i that are target j, which count up to the first
  * -1; the sum is over both. */
 static ht_tensor *multilabel(ht_tensor *x, ht_tensor *target)
 {
-    const int64_t classes = x->body->shape[1];
     ht_tensor *counts = ht_ge(target, ht_scalar(0)), *is, *any, *at_target, *missing, *counted;
 
     counts = ht_gt(ht_cumprod(ht_astype(counts, HT_INT64), 1), ht_scalar(0));
-    is = ht_eq(ht_expand_dims(target, 2), classes_of(x->body, classes));
+    is = ht_eq(ht_expand_dims(target, 2), classes_of(x->body, x->body->shape[1]));
     is = ht_logical_and(is, ht_expand_dims(counts, 2));
     any = ht_expand_dims(ht_any(is, 1), 1);
     at_target = ht_expand_dims(ht_sum(chosen(is, ht_expand_dims(x, 1)), 2), 2);
-    missing = above_zero(ht_sub(ht_scalar(1), ht_sub(at_target, ht_expand_dims(x, 1))));
+    missing = ht_relu(ht_sub(ht_scalar(1), ht_sub(at_target, ht_expand_dims(x, 1))));
     counted = ht_logical_and(ht_expand_dims(counts, 2), ht_logical_not(any));
-    return ht_div_scalar(ht_sum(ht_sum(chosen(counted, missing), 2), 1), (double)classes);
+    return ht_mean(ht_sum(chosen(counted, missing), 2), 1);
 }
 
 ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)

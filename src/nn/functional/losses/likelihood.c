@@ -19,8 +19,8 @@
 
 static const ht_operand_rule rules[] = {
     {"x", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
-    {"target", .cast = HT_CAST_HIGH},
-    {"var", .cast = HT_CAST_HIGH},
+    {"target", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH},
+    {"var", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH},
 };
 
 /* x and target, checked and cast. */
@@ -163,7 +163,7 @@ static ht_tensor *entropy(ht_tensor *target)
 ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target, ht_reduction_mode reduction)
 {
     const bool of_batch = reduction == HT_BATCH_MEAN;
-    ht_tensor *in[] = {x, target}, *losses;
+    ht_tensor *in[] = {x, target}, *losses, *sum;
     int64_t rows;
 
     if (!prepare("ht_kl_div", in, of_batch ? HT_SUM : reduction))
@@ -174,5 +174,9 @@ ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target, ht_reduct
     if (!of_batch)
         return ht__reduce_losses(losses, reduction);
     rows = x->body->ndim > 0 ? x->body->shape[0] : 1;
-    return ht_div_scalar(ht_sum(losses, HT_NONE), (double)(rows > 0 ? rows : 1));
+    if (losses == NULL)
+        return NULL;
+    /* float16 holds neither large sums nor large numbers of rows. */
+    sum = ht_div_scalar(ht_sum(ht__wide(losses), HT_NONE), (double)(rows > 0 ? rows : 1));
+    return ht_astype(sum, losses->body->dtype);
 }

@@ -3,6 +3,7 @@
  * Losses of pairs and triplets, by differentiable operations. */
 #include <math.h>
 
+#include "ht/activations.h"
 #include "ht/arithmetics.h"
 #include "ht/exponential.h"
 #include "ht/factories.h"
@@ -19,19 +20,13 @@ enum { FIRST, SECOND, THIRD, OPERANDS };
 static const ht_operand_rule pair_rules[OPERANDS] = {
     {"x1", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
     {"x2", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
-    {"target", .cast = HT_CAST_HIGH},
+    {"target", .dtype = HT_DTYPE_REAL, .cast = HT_CAST_HIGH},
 };
 static const ht_operand_rule triplet_rules[OPERANDS] = {
     {"anchor", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
     {"positive", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
     {"negative", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
 };
-
-/* PyTorch's clamp_min(x, 0), whose gradient is 1 at 0. */
-static ht_tensor *above_zero(ht_tensor *x)
-{
-    return ht_clip(x, 0, INFINITY);
-}
 
 static bool check_axes(const char *what, const ht_operand_rule rules[], ht_tensor *const in[])
 {
@@ -61,7 +56,7 @@ ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *targe
         !check_axes(what, pair_rules, in))
         return NULL;
     order = ht_mul(in[THIRD], ht_sub(in[FIRST], in[SECOND]));
-    return ht__reduce_losses(above_zero(ht_sub(ht_scalar(margin), order)), reduction);
+    return ht__reduce_losses(ht_relu(ht_sub(ht_scalar(margin), order)), reduction);
 }
 
 static ht_tensor *dot(ht_tensor *a, ht_tensor *b)
@@ -103,7 +98,7 @@ ht_tensor *ht_cosine_embedding_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *tar
         return NULL;
     cos = cosine(in[FIRST], in[SECOND]);
     near = ht_where(ht_eq(in[THIRD], ht_scalar(1)), ht_sub(ht_scalar(1), cos), ht_scalar(0));
-    far = ht_where(ht_eq(in[THIRD], ht_scalar(-1)), above_zero(ht_sub_scalar(cos, margin)),
+    far = ht_where(ht_eq(in[THIRD], ht_scalar(-1)), ht_relu(ht_sub_scalar(cos, margin)),
                    ht_scalar(0));
     return ht__reduce_losses(ht_add(near, far), reduction);
 }
@@ -117,14 +112,17 @@ ht_triplet_margin_options ht_triplet_margin_options_default(void)
                                        .reduction = HT_MEAN};
 }
 
-/* Order 2 without ht_vector_norm, which waits for its result to see whether squares overflow. */
 static ht_tensor *norm_distance(ht_tensor *a, ht_tensor *b, void *user)
 {
     const ht_triplet_margin_options *o = user;
-    ht_tensor *difference = ht_add_scalar(ht_sub(a, b), o->eps);
 
-    return o->p == 2 ? ht_sqrt(ht_sum(ht_square(difference), -1))
-                     : ht_vector_norm(difference, o->p, -1, false);
+    return ht_vector_norm(ht_add_scalar(ht_sub(a, b), o->eps), o->p, -1, false);
+}
+
+/* A NULL that the program's function reported no error for becomes one. */
+static ht_tensor *measured(const char *what, ht_tensor *distances)
+{
+    return HT_IS_NULL(distances, what, "the result of distance") ? NULL : distances;
 }
 
 static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *distance, void *user,
@@ -140,11 +138,11 @@ static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *dis
         HT_FAIL(in[0]->body->comm, HT_ERR_ARGUMENT, "%s: distance is NULL", what);
         return NULL;
     }
-    near = distance(in[FIRST], in[SECOND], user);
-    far = distance(in[FIRST], in[THIRD], user);
+    near = measured(what, distance(in[FIRST], in[SECOND], user));
+    far = measured(what, distance(in[FIRST], in[THIRD], user));
     if (o->swap)
-        far = ht_minimum(far, distance(in[SECOND], in[THIRD], user));
-    return ht__reduce_losses(above_zero(ht_add_scalar(ht_sub(near, far), o->margin)), o->reduction);
+        far = ht_minimum(far, measured(what, distance(in[SECOND], in[THIRD], user)));
+    return ht__reduce_losses(ht_relu(ht_add_scalar(ht_sub(near, far), o->margin)), o->reduction);
 }
 
 ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive, ht_tensor *negative,

@@ -14,7 +14,7 @@ typedef ht_tensor *loss_fn(ht_tensor *x, ht_tensor *target, double number);
 typedef struct pointwise_loss {
     const char *name;
     loss_fn *of;
-    ht_operand_dtype x_dtype;
+    ht_operand_dtype x_dtype, target_dtype;
     const char *number; /* the parameter's name, or NULL */
     double low;         /* it is finite, and above this or equal to it */
     bool above;         /* not equal to it */
@@ -51,9 +51,9 @@ static ht_tensor *smooth_l1_error(ht_tensor *x, ht_tensor *target, double beta)
 static const pointwise_loss mse = {"ht_mse_loss", squared_error, .number = NULL};
 static const pointwise_loss l1 = {"ht_l1_loss", absolute_error, .number = NULL};
 static const pointwise_loss smooth_l1 = {
-    "ht_smooth_l1_loss", smooth_l1_error, HT_DTYPE_FLOATING, "beta", 0, false};
-static const pointwise_loss huber = {"ht_huber_loss", huber_error, HT_DTYPE_FLOATING,
-                                     "delta",         0,           true};
+    "ht_smooth_l1_loss", smooth_l1_error, HT_DTYPE_FLOATING, HT_DTYPE_REAL, "beta", 0, false};
+static const pointwise_loss huber = {
+    "ht_huber_loss", huber_error, HT_DTYPE_FLOATING, HT_DTYPE_REAL, "delta", 0, true};
 
 static bool check_number(const pointwise_loss *loss, const ht_tensor *x, double number)
 {
@@ -70,14 +70,18 @@ static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *targe
                       ht_reduction_mode reduction)
 {
     const ht_operand_rule rules[] = {{"x", .dtype = loss->x_dtype, .cast = HT_CAST_HIGH},
-                                     {"target", .cast = HT_CAST_HIGH}};
-    ht_tensor *in[] = {x, target};
+                                     {"target", .dtype = loss->target_dtype, .cast = HT_CAST_HIGH}};
+    ht_tensor *in[] = {x, target}, *losses;
+    const char *named;
 
     if (!HT_PREPARE(loss->name, rules, in) || !ht__check_reduction(loss->name, in[0], reduction) ||
         !check_number(loss, in[0], number) ||
         !ht__check_one_shape(loss->name, in[0], "target", in[1]))
         return NULL;
-    return ht__reduce_losses(loss->of(in[0], in[1], number), reduction);
+    named = ht__named(loss->name);
+    losses = loss->of(in[0], in[1], number);
+    ht__named_end(named);
+    return ht__reduce_losses(losses, reduction);
 }
 
 ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)

@@ -1,0 +1,138 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* Functionals at the limits of their formulas and dtypes: kinks, zeros under roots, unsigned
+ * targets, and numbers that 16 bits do not hold. Values are PyTorch's. */
+#include "nn/nn_test.h"
+#include "tensor_check.h"
+
+enum { MOST = 9 };
+
+/* A call on x, with its result and the gradient of the sum of that. */
+typedef struct limit {
+    const char *name;
+    ht_tensor *(*call)(ht_tensor *x);
+    ht_dtype dtype;
+    int ndim;
+    int64_t shape[4];
+    double x[MOST], y[MOST], dx[MOST];
+    double tolerance;
+} limit;
+
+static ht_tensor *local(int count, const double values[], ht_dtype dtype)
+{
+    return ht_astype(ht_array(values, HT_SHAPE(count), HT_FLOAT64, HT_LOCAL), dtype);
+}
+
+/* clang-format off */
+#define V(...) HT_LIST(double, __VA_ARGS__)
+#define CALL(f, call) static ht_tensor *f(ht_tensor *x) { return call; }
+/* clang-format on */
+CALL(bce_uint8, ht_binary_cross_entropy(x, local(V(0, 1, 0), HT_UINT8), NULL, HT_NO_REDUCTION))
+CALL(bce_bool, ht_binary_cross_entropy(x, local(V(0, 1, 0), HT_BOOL), NULL, HT_NO_REDUCTION))
+CALL(bce_weighted, ht_binary_cross_entropy_with_logits(x, local(V(1, 0), HT_UINT8), NULL,
+                                                       local(V(0), HT_UINT8), HT_NO_REDUCTION))
+CALL(bce_certain, ht_binary_cross_entropy(x, local(V(0, 1, 1), HT_FLOAT16), NULL, HT_NO_REDUCTION))
+CALL(hinge_uint8, ht_hinge_embedding_loss(x, local(V(0, 1), HT_UINT8), 1, HT_NO_REDUCTION))
+CALL(hinge_kink, ht_hinge_embedding_loss(x, local(V(-1, -1), HT_INT32), 1, HT_NO_REDUCTION))
+CALL(cosine_uint8,
+     ht_cosine_embedding_loss(x, ht_ones(HT_SHAPE(1, 2), HT_FLOAT64, HT_LOCAL),
+                              ht_ones(HT_SHAPE(1), HT_UINT8, HT_LOCAL), 0, HT_NO_REDUCTION))
+CALL(cosine_kink, ht_cosine_embedding_loss(x, local(V(0, 1), HT_FLOAT64),
+                                           ht_full(0, NULL, -1, HT_FLOAT64, HT_LOCAL), 0, HT_SUM))
+CALL(ranking_kink, ht_margin_ranking_loss(x, ht_zeros_like(x), ht_ones_like(x), 0, HT_NO_REDUCTION))
+CALL(multi_kink,
+     ht_multi_margin_loss(x, ht_zeros(HT_SHAPE(1), HT_INT64, HT_LOCAL), 1, 1, NULL, HT_SUM))
+CALL(multilabel_kink,
+     ht_multilabel_margin_loss(x, ht_reshape(local(V(0, -1, 0), HT_INT64), HT_SHAPE(1, 3)), HT_SUM))
+CALL(gelu, ht_gelu_tanh(x))
+
+static ht_tensor *triplet(ht_tensor *x, double p, double positive, double negative)
+{
+    ht_triplet_margin_options options = ht_triplet_margin_options_default();
+
+    options.p = p;
+    options.eps = 0;
+    return ht_triplet_margin_loss(x, local(V(positive, 2), HT_FLOAT64),
+                                  local(V(negative, 2), HT_FLOAT64), &options);
+}
+CALL(triplet_equal, triplet(x, 2, 1, 1.5))
+CALL(triplet_kink, triplet(x, 1, 2, 3))
+
+#define ROW(name, dtype, ...)           \
+    {                                   \
+#name, name, dtype, __VA_ARGS__ \
+    }
+/* clang-format off */
+static const limit limits[] = {
+    ROW(bce_uint8, HT_FLOAT64, 1, {3}, {.2, .5, .9}, {.22314355131421, .693147180559945, 2.302585092994046},
+        {1.25, -2, 10}, 1e-13),
+    ROW(bce_bool, HT_FLOAT32, 1, {3}, {.2, .5, .9}, {.22314355, .69314718, 2.3025851}, {1.25, -2, 10}, 1e-5),
+    ROW(bce_weighted, HT_FLOAT64, 1, {2}, {0, 0}, {0, .693147180559945}, {0, .5}, 1e-13),
+    ROW(bce_certain, HT_FLOAT16, 1, {3}, {0, 1, .5}, {0, 0, .693359375}, {0, 0, -2}, 0),
+    ROW(hinge_uint8, HT_FLOAT64, 1, {2}, {.25, .5}, {1, .5}, {0, 1}, 0),
+    ROW(hinge_kink, HT_FLOAT64, 1, {2}, {1, .5}, {0, .5}, {0, -1}, 0),
+    ROW(cosine_uint8, HT_FLOAT64, 2, {1, 2}, {3, 3}, {0}, {0, 0}, 1e-11),
+    ROW(cosine_kink, HT_FLOAT64, 1, {2}, {1, 0}, {0}, {0, 0}, 0),
+    ROW(ranking_kink, HT_FLOAT64, 1, {2}, {0, -1}, {0, 1}, {0, -1}, 0),
+    ROW(multi_kink, HT_FLOAT64, 2, {1, 3}, {1, 0, 0}, {0}, {0, 0, 0}, 0),
+    ROW(multilabel_kink, HT_FLOAT64, 2, {1, 3}, {1, 0, 0}, {0}, {0, 0, 0}, 0),
+    ROW(triplet_equal, HT_FLOAT64, 1, {2}, {1, 2}, {.5}, {1, 0}, 0),
+    ROW(triplet_kink, HT_FLOAT64, 1, {2}, {1, 2}, {0}, {0, 0}, 0),
+    ROW(gelu, HT_FLOAT16, 1, {3}, {1, 300, -300}, {.84130859375, 300, 0}, {1.0830078125, 1, 0}, 0),
+};
+/* clang-format on */
+
+/* NaN is equal to nothing. */
+static void expect(const limit *row, const char *what, ht_tensor *x, const double expected[])
+{
+    double got[MOST];
+    const int64_t count = ht_tensor_size(x);
+
+    assert_in_range(count, 1, MOST);
+    assert_int_equal(ht_tensor_dtype(x), row->dtype);
+    assert_int_equal(ht_tensor_to_array(x, got, count, HT_FLOAT64), HT_SUCCESS);
+    for (int64_t i = 0; i < count; i++) {
+        if (!(got[i] == expected[i] || fabs(got[i] - expected[i]) <= row->tolerance))
+            fail_msg("%s, %s, element %d: %.17g, expected %.17g", row->name, what, (int)i, got[i],
+                     expected[i]);
+    }
+}
+
+static void values_and_gradients_at_limits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const limit *row = &limits[i];
+        ht_tensor *x = ht_astype(ht_array(row->x, row->ndim, row->shape, HT_FLOAT64, HT_LOCAL),
+                                 row->dtype);
+        ht_tensor *y;
+
+        ht_tensor_set_requires_grad(x, true);
+        y = row->call(x);
+        assert_non_null(y);
+        expect(row, "value", y, row->y);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        expect(row, "gradient", ht_tensor_grad(x), row->dx);
+    }
+}
+
+static ht_tensor *filled(int ndim, const int64_t shape[], double value, int split)
+{
+    return ht_full(ndim, shape, value, HT_FLOAT16, split);
+}
+
+/* The largest float16 is 65504. Results are PyTorch's of float32, rounded. */
+static void counts_above_those_of_float16(void **state)
+{
+    enum { MANY = 70000 };
+    ht_tensor *x = filled(HT_SHAPE(MANY, 1), -1, 0), *t = filled(HT_SHAPE(MANY, 1), 0.5, 0);
+
+    (void)state;
+    ht_test_expect(ht_kl_div(x, t, false, HT_BATCH_MEAN), (double[]){0.1533203125}, 0);
+    x = filled(HT_SHAPE(1, MANY), 0, HT_LOCAL);
+    t = ht_zeros(HT_SHAPE(1), HT_INT64, HT_LOCAL);
+    ht_test_expect(ht_multi_margin_loss(x, t, 1, 1, NULL, HT_MEAN), (double[]){1}, 0);
+}
+
+HT_TEST_SUITE(test_limits, cmocka_unit_test(values_and_gradients_at_limits),
+              cmocka_unit_test(counts_above_those_of_float16));
