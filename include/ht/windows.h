@@ -179,6 +179,7 @@ HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
 
 /* (sum x^p)^(1 / p) over windows of x. A fractional power of a negative number is NaN.
  *
+ * The gradient is 0 where the sum is 0.
  * p: neither 0 nor NaN.
  * options: the windows, without padding; those of means are not read.
  * Errors: those of ht_avg_pool.

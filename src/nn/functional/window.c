@@ -4,16 +4,22 @@
 #include "nn/functional/window.h"
 
 /* How many windows begin at every `stride`-th of `in` elements; 0 where none fits, or 64 bits do
- * not hold how far it reaches. */
-static int64_t count(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation)
+ * not hold how far it reaches. ceil: and one more that ends outside, unless it begins in the padding
+ * behind the elements. */
+static int64_t count(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                     bool ceil)
 {
-    int64_t reach, room;
+    int64_t reach, room, windows;
 
     if (kernel < 1 || __builtin_mul_overflow(kernel - 1, dilation, &reach) ||
         __builtin_mul_overflow(padding, 2, &room) || __builtin_add_overflow(room, in, &room) ||
-        room <= reach)
+        room <= (ceil ? reach - stride + 1 : reach))
         return 0;
-    return (room - reach - 1) / stride + 1;
+    room = room - reach - 1;
+    windows = room / stride + 1;
+    if (ceil && room % stride > 0 && windows <= (in + padding - 1) / stride)
+        windows++;
+    return windows;
 }
 
 static bool at_least(const char *what, const ht_tensor *x, const char *name, const int64_t values[],
@@ -68,7 +74,7 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
     if (!at_least(what, x, "stride", stride, 1) || !at_least(what, x, "padding", padding, 0) ||
         !at_least(what, x, "dilation", dilation, 1))
         return false;
-    if (use == HT_WINDOW_POOLING &&
+    if (use != HT_WINDOW_CONVOLUTION &&
         (!ht__has_channels(what, x) || !at_least(what, x, "kernel", kernel, 1) ||
          !at_most_half(what, x, padding, kernel)))
         return false;
@@ -78,7 +84,8 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
         window->stride[i] = stride[i];
         window->padding[i] = padding[i];
         window->dilation[i] = kernel[i] > 1 ? dilation[i] : 1;
-        window->out[i] = count(window->in[i], kernel[i], stride[i], padding[i], dilation[i]);
+        window->out[i] = count(window->in[i], kernel[i], stride[i], padding[i], dilation[i],
+                               use == HT_WINDOW_POOLING_CEIL);
         if (window->out[i] > 0)
             continue;
         HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: a window of %s does not fit", what,

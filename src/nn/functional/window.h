@@ -18,7 +18,8 @@ typedef struct ht_window {
 
 typedef enum ht_window_use {
     HT_WINDOW_CONVOLUTION, /* the kernel is a weight's */
-    HT_WINDOW_POOLING      /* each window has an element of x: padding is at most half the kernel */
+    HT_WINDOW_POOLING,     /* each window has an element of x: padding is at most half the kernel */
+    HT_WINDOW_POOLING_CEIL /* and the last one may end outside */
 } ht_window_use;
 
 /* Windows of kernel[i] elements along spatial axis i, dilation[i] apart, that begin at every

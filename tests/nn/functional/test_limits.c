@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Functionals at the limits of their formulas and dtypes: kinks, zeros under roots, unsigned
- * targets, and numbers that 16 bits do not hold. Values are PyTorch's. */
+/* Functionals at the limits of their formulas and dtypes: kinks, zeros under roots, infinite
+ * elements, unsigned targets, and numbers that 16 bits do not hold. Values are PyTorch's. */
 #include "nn/nn_test.h"
 #include "tensor_check.h"
 
@@ -45,6 +45,8 @@ CALL(multi_kink,
 CALL(multilabel_kink,
      ht_multilabel_margin_loss(x, ht_reshape(local(V(0, -1, 0), HT_INT64), HT_SHAPE(1, 3)), HT_SUM))
 CALL(gelu, ht_gelu_tanh(x))
+CALL(adaptive_2, ht_adaptive_avg_pool(x, (const int64_t[]){2}))
+CALL(adaptive_3, ht_adaptive_avg_pool(x, (const int64_t[]){3}))
 
 static ht_tensor *triplet(ht_tensor *x, double p, double positive, double negative)
 {
@@ -58,6 +60,34 @@ static ht_tensor *triplet(ht_tensor *x, double p, double positive, double negati
 CALL(triplet_equal, triplet(x, 2, 1, 1.5))
 CALL(triplet_kink, triplet(x, 1, 2, 3))
 
+static ht_tensor *pooled(ht_tensor *x, ht_tensor *(*pool)(ht_tensor *, const ht_pool_options *),
+                         int64_t kernel, int64_t stride, bool ceil_mode)
+{
+    ht_pool_options options = ht_pool_options_default();
+
+    options.kernel[0] = kernel;
+    options.stride[0] = stride;
+    options.ceil_mode = ceil_mode;
+    return pool != NULL ? pool(x, &options) : ht_lp_pool(x, 2, &options);
+}
+CALL(lp_zeros, pooled(x, NULL, 2, 0, false))
+CALL(average_wide, pooled(x, ht_avg_pool, 4, 2, true))
+CALL(average_ceil, pooled(x, ht_avg_pool, 3, 2, true))
+CALL(maximum_wide, pooled(x, ht_max_pool, 4, 2, true))
+
+static ht_tensor *upsampled(ht_tensor *x, ht_upsample_mode mode, int64_t length, double scale)
+{
+    ht_upsample_options options = ht_upsample_options_default();
+
+    options.mode = mode;
+    options.length[0] = length;
+    options.scale[0] = scale;
+    return ht_upsample(x, &options);
+}
+CALL(nearest_600, ht_sum(upsampled(x, HT_UPSAMPLE_NEAREST, 600, 0), HT_NONE))
+CALL(linear_same, upsampled(x, HT_UPSAMPLE_LINEAR, 0, 1.3))
+
+#define INF INFINITY
 #define ROW(name, dtype, ...)           \
     {                                   \
 #name, name, dtype, __VA_ARGS__ \
@@ -79,6 +109,15 @@ static const limit limits[] = {
     ROW(triplet_equal, HT_FLOAT64, 1, {2}, {1, 2}, {.5}, {1, 0}, 0),
     ROW(triplet_kink, HT_FLOAT64, 1, {2}, {1, 2}, {0}, {0, 0}, 0),
     ROW(gelu, HT_FLOAT16, 1, {3}, {1, 300, -300}, {.84130859375, 300, 0}, {1.0830078125, 1, 0}, 0),
+    ROW(lp_zeros, HT_FLOAT64, 3, {1, 1, 4}, {0, 0, 3, 4}, {0, 5}, {0, 0, .6, .8}, 1e-14),
+    ROW(average_wide, HT_FLOAT64, 3, {1, 1, 3}, {1, 2, 3}, {2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}, 1e-15),
+    ROW(average_ceil, HT_FLOAT64, 3, {1, 1, 4}, {1, 2, 3, 6}, {2, 4.5}, {1.0 / 3, 1.0 / 3, 5.0 / 6, .5}, 1e-15),
+    ROW(maximum_wide, HT_FLOAT64, 3, {1, 1, 3}, {1, 3, 2}, {3}, {0, 1, 0}, 0),
+    ROW(adaptive_2, HT_FLOAT64, 3, {1, 1, 4}, {1, INF, 3, 4}, {INF, 3.5}, {.5, .5, .5, .5}, 0),
+    ROW(adaptive_3, HT_FLOAT64, 3, {1, 1, 5}, {1, 2, 3, 4, INF}, {1.5, 3, INF},
+        {.5, 5.0 / 6, 1.0 / 3, 5.0 / 6, .5}, 1e-15),
+    ROW(nearest_600, HT_BFLOAT16, 3, {1, 1, 1}, {1}, {600}, {600}, 0),
+    ROW(linear_same, HT_FLOAT64, 3, {1, 1, 3}, {0, 10, 20}, {0, 10, 20}, {1, 1, 1}, 0),
 };
 /* clang-format on */
 
@@ -134,5 +173,50 @@ static void counts_above_those_of_float16(void **state)
     ht_test_expect(ht_multi_margin_loss(x, t, 1, 1, NULL, HT_MEAN), (double[]){1}, 0);
 }
 
+/* 1 / 49 is not 1 / 49 in 16 bits. */
+static void means_of_equal_elements_are_those(void **state)
+{
+    const double value = 15.9921875;
+    ht_tensor *x = filled(HT_SHAPE(1, 1, 49), value, HT_LOCAL);
+
+    (void)state;
+    ht_test_expect(ht_adaptive_avg_pool(x, (int64_t[]){1}), &value, 0);
+    ht_test_expect(ht_adaptive_avg_pool(x, (int64_t[]){2}), (double[]){value, value}, 0);
+}
+
+/* Linear modes leave an axis that keeps its length alone: rows beside an infinite one stay finite. */
+static void an_axis_of_the_same_length_is_copied(void **state)
+{
+    const double values[] = {1, 2, 3, 4, INFINITY, 6, 7, 8, 9};
+    ht_tensor *x = ht_array(values, HT_SHAPE(1, 1, 3, 3), HT_FLOAT64, HT_LOCAL), *y;
+    ht_upsample_options options = ht_upsample_options_default();
+
+    (void)state;
+    options.mode = HT_UPSAMPLE_LINEAR;
+    options.length[0] = 3;
+    options.length[1] = 6;
+    y = ht_narrow(ht_upsample(x, &options), 2, 0, 1);
+    ht_test_expect(y, (double[]){1, 1.25, 1.75, 2.25, 2.75, 3}, 1e-15);
+}
+
+/* Two windows with padding 1 cover one element, and their usual length is 0. */
+static void a_length_may_replace_a_usual_one_of_0(void **state)
+{
+    ht_pool_options options = ht_pool_options_default();
+    ht_tensor *x = filled(HT_SHAPE(1, 1, 1), 3, HT_LOCAL);
+    ht_tensor *places = ht_zeros(HT_SHAPE(1, 1, 1), HT_INT64, HT_LOCAL);
+
+    (void)state;
+    options.kernel[0] = 2;
+    options.stride[0] = 3;
+    options.padding[0] = 1;
+    ht_test_expect(ht_max_unpool(x, places, &options, (int64_t[]){2}), (double[]){3, 0}, 0);
+    HT_TEST_EXPECT_ERROR(ht_max_unpool(x, places, &options, NULL), HT_ERR_SHAPE,
+                         "ht_max_unpool: x is (1, 1, 1): length 0 of axis 2");
+}
+
 HT_TEST_SUITE(test_limits, cmocka_unit_test(values_and_gradients_at_limits),
-              cmocka_unit_test(counts_above_those_of_float16));
+              cmocka_unit_test(counts_above_those_of_float16),
+              cmocka_unit_test(means_of_equal_elements_are_those),
+              cmocka_unit_test(an_axis_of_the_same_length_is_copied),
+              cmocka_unit_test(a_length_may_replace_a_usual_one_of_0));

@@ -92,8 +92,8 @@ static double cubic(double d)
     return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
-/* Element and weight of each tap of value j; how many there are. PyTorch finds the nearest element
- * in float32. */
+/* Element and weight of each tap of value j; how many there are. As in PyTorch, the nearest element is
+ * found in float32, and linear modes copy an axis that keeps its length, also beside a scale. */
 static int taps_of(const resized *axis, int64_t j, int64_t element[TAPS], double weight[TAPS])
 {
     double at = axis->align_corners ? axis->step * (double)j : axis->step * ((double)j + 0.5) - 0.5;
@@ -103,6 +103,11 @@ static int taps_of(const resized *axis, int64_t j, int64_t element[TAPS], double
         const float half = axis->mode == HT_UPSAMPLE_NEAREST ? 0 : 0.5F;
 
         element[0] = inside((int64_t)floorf(((float)j + half) * (float)axis->step), axis->in);
+        weight[0] = 1;
+        return 1;
+    }
+    if (axis->mode == HT_UPSAMPLE_LINEAR && axis->in == axis->out) {
+        element[0] = j;
         weight[0] = 1;
         return 1;
     }
@@ -247,13 +252,16 @@ static ht_tensor *resize(ht_tensor *x, int axis, const resized *r)
 
 ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
 {
-    const ht_upsample_options o = options != NULL ? *options : ht_upsample_options_default();
     resized axes[SPATIAL];
+    ht_upsample_options o;
     ht_dtype dtype;
     int spatial;
 
     if (!HT_PREPARE("ht_upsample", rules, &x) ||
-        HT_CHECK_OPTIONS(x->body->comm, "ht_upsample", &o, ht_upsample_options) != HT_SUCCESS)
+        HT_IS_NULL_ON(x->body->comm, options, "ht_upsample", "options"))
+        return NULL;
+    o = *options;
+    if (HT_CHECK_OPTIONS(x->body->comm, "ht_upsample", &o, ht_upsample_options) != HT_SUCCESS)
         return NULL;
     spatial = x->body->ndim - 2;
     if (spatial > SPATIAL) {
@@ -268,8 +276,7 @@ ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
             return NULL;
     }
     dtype = x->body->dtype;
-    if (o.mode > HT_UPSAMPLE_NEAREST_EXACT && dtype != HT_FLOAT64)
-        x = ht_astype(x, HT_FLOAT32); /* 16 bits are rounded once */
+    x = ht__wide(x); /* also of nearest modes, whose gradients are sums */
     for (int i = 0; i < spatial && x != NULL; i++)
         x = resize(x, 2 + i, &axes[i]);
     return ht_astype(x, dtype);

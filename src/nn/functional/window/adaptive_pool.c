@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adaptive pooling, axis by axis: means by a product with a matrix, maxima of windows that are
- * filled up to one length with their last element. */
+ * Adaptive pooling, axis by axis: means and maxima of windows that are taken by index. */
+#include "ht/factories.h"
 #include "ht/indexing.h"
-#include "ht/linalg.h"
 #include "ht/manipulations.h"
+#include "ht/reduction.h"
+#include "ht/relational.h"
+#include "ht/statistics.h"
 #include "nn/functional/constants.h"
 #include "nn/functional/first_max.h"
 #include "nn/functional/window.h"
@@ -26,46 +28,80 @@ static int64_t end_of(int64_t j, int64_t in, int64_t out)
     return ((j + 1) * in + out - 1) / out;
 }
 
-/* y = x A^T along an axis, where row j of A has 1 / length inside of window j. */
-static ht_tensor *average(ht_tensor *x, int axis, int64_t out)
+static int64_t longest_of(int64_t in, int64_t out)
 {
-    const int64_t in = x->body->shape[axis], shape[2] = {in, out};
-    double *matrix = ht__alloc((size_t)(in * out) * sizeof *matrix);
-    ht_tensor *a;
-
-    for (int64_t j = 0; j < out; j++) {
-        const int64_t first = first_of(j, in, out), end = end_of(j, in, out);
-
-        for (int64_t i = first; i < end; i++)
-            matrix[i * out + j] = 1 / (double)(end - first);
-    }
-    a = ht__constant_numbers(x, 2, shape, matrix);
-    ht__free(matrix);
-    return ht_transpose(ht_matmul(ht_transpose(x, axis, -1), a), axis, -1);
-}
-
-static ht_tensor *maximum(ht_tensor *x, int axis, int64_t out)
-{
-    const int64_t in = x->body->shape[axis];
-    int64_t shape[2] = {out, 1}, *index;
-    ht_tensor *indices;
+    int64_t longest = 1;
 
     for (int64_t j = 0; j < out; j++) {
         const int64_t length = end_of(j, in, out) - first_of(j, in, out);
 
-        shape[1] = length > shape[1] ? length : shape[1];
+        longest = length > longest ? length : longest;
     }
-    index = ht__alloc((size_t)(out * shape[1]) * sizeof *index);
+    return longest;
+}
+
+/* x with (out, longest) in the place of `axis`: its windows, filled up to one length with their last
+ * element. */
+static ht_tensor *windows_of(ht_tensor *x, int axis, int64_t out)
+{
+    const int64_t in = x->body->shape[axis], longest = longest_of(in, out);
+    int64_t *index = ht__alloc((size_t)(out * longest) * sizeof *index);
+    ht_tensor *indices;
+
     for (int64_t j = 0; j < out; j++) {
-        for (int64_t t = 0; t < shape[1]; t++) {
+        for (int64_t t = 0; t < longest; t++) {
             const int64_t i = first_of(j, in, out) + t, last = end_of(j, in, out) - 1;
 
-            index[j * shape[1] + t] = i < last ? i : last;
+            index[j * longest + t] = i < last ? i : last;
         }
     }
-    indices = ht__constant_indices(x, 2, shape, index);
+    indices = ht__constant_indices(x, 2, (int64_t[]){out, longest}, index);
     ht__free(index);
-    return ht__first_max(ht_take(x, indices, axis), axis + 1);
+    return ht_take(x, indices, axis);
+}
+
+/* Which elements of windows_of are inside of their windows, with an axis for each of x's. */
+static ht_tensor *inside_of(const ht_tensor *x, int axis, int64_t out)
+{
+    const int64_t in = x->body->shape[axis], longest = longest_of(in, out);
+    double *inside = ht__alloc((size_t)(out * longest) * sizeof *inside);
+    int64_t shape[HT_MAX_NDIM];
+    ht_tensor *numbers;
+
+    for (int64_t j = 0; j < out; j++) {
+        for (int64_t t = 0; t < longest; t++)
+            inside[j * longest + t] = first_of(j, in, out) + t < end_of(j, in, out);
+    }
+    for (int i = 0; i <= x->body->ndim; i++)
+        shape[i] = i == axis ? out : i == axis + 1 ? longest : 1;
+    numbers = ht__constant_numbers(x, x->body->ndim + 1, shape, inside);
+    ht__free(inside);
+    return ht_ne(numbers, ht_scalar(0));
+}
+
+/* Of 16 bits in float32. */
+static ht_tensor *average(ht_tensor *x, int axis, int64_t out)
+{
+    const int64_t length = x->body->shape[axis] / out;
+    ht_reduce_options options = ht_reduce_options_default();
+
+    x = ht__wide(x);
+    if (x == NULL)
+        return NULL;
+    if (length * out == x->body->shape[axis])
+        return ht_mean(ht__axis_windows(x, axis, &(ht_axis_windows){out, length, length, 0, 1}, 0),
+                       axis + 1);
+    options.where = inside_of(x, axis, out);
+    if (options.where == NULL)
+        return NULL;
+    options.axes = (int[]){axis + 1};
+    options.count = 1;
+    return ht_mean_ext(windows_of(x, axis, out), &options);
+}
+
+static ht_tensor *maximum(ht_tensor *x, int axis, int64_t out)
+{
+    return ht__first_max(windows_of(x, axis, out), axis + 1);
 }
 
 static bool check(const char *what, const ht_tensor *x, const int64_t length[])
@@ -111,7 +147,12 @@ static ht_tensor *pool(const char *what, ht_tensor *x, const int64_t length[],
 
 ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[])
 {
-    return pool("ht_adaptive_avg_pool", x, length, average);
+    const ht_tensor *given = x;
+
+    x = pool("ht_adaptive_avg_pool", x, length, average);
+    if (x == NULL || x->body->dtype == given->body->dtype)
+        return x;
+    return ht_astype(x, given->body->dtype);
 }
 
 ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[])

@@ -47,16 +47,19 @@ static bool check_options(const ht_body *x, const ht_pool_options *o)
     return true;
 }
 
-/* (in - 1) stride - 2 padding + kernel; 0 where 64 bits do not hold it. */
-static int64_t usual_length(int64_t in, int64_t kernel, int64_t stride, int64_t padding)
+/* *usual <- (in - 1) stride - 2 padding + kernel; false where 64 bits do not hold it. */
+static bool usual_length(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
+                         int64_t *usual)
 {
     int64_t length, twice;
 
-    return __builtin_mul_overflow(in - 1, stride, &length) ||
-                   __builtin_mul_overflow(padding, 2, &twice) ||
-                   __builtin_add_overflow(length, kernel, &length)
-               ? 0
-               : length - twice;
+    *usual = 0;
+    if (__builtin_mul_overflow(in - 1, stride, &length) ||
+        __builtin_mul_overflow(padding, 2, &twice) ||
+        __builtin_add_overflow(length, kernel, &length))
+        return false;
+    *usual = length - twice;
+    return true;
 }
 
 /* shape <- that of the result: the lengths, which differ from the usual ones by less than a stride.
@@ -69,11 +72,13 @@ static bool find_shape(const ht_body *x, const ht_pool_options *o, const int64_t
     shape[0] = x->shape[0];
     for (int i = 0; i < x->ndim - 2; i++) {
         const int64_t stride = o->stride[i] != 0 ? o->stride[i] : o->kernel[i];
-        const int64_t usual = usual_length(x->shape[2 + i], o->kernel[i], stride, o->padding[i]);
+        int64_t usual;
+        bool fits = usual_length(x->shape[2 + i], o->kernel[i], stride, o->padding[i], &usual);
 
         shape[2 + i] = length != NULL && length[i] != 0 ? length[i] : usual;
-        if (usual <= 0 || shape[2 + i] <= 0 || shape[2 + i] <= usual - stride ||
-            shape[2 + i] - usual >= stride || __builtin_mul_overflow(size, shape[2 + i], &size)) {
+        fits = fits && usual >= 0 && shape[2 + i] > 0 && shape[2 + i] > usual - stride &&
+               shape[2 + i] - usual < stride;
+        if (!fits || __builtin_mul_overflow(size, shape[2 + i], &size)) {
             HT_FAIL(x->comm, HT_ERR_SHAPE,
                     "%s: x is %s: length %lld of axis %d is not less than the stride %lld away "
                     "from %lld",

@@ -5,7 +5,9 @@
 
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
+#include "ht/indexing.h"
 #include "ht/manipulations.h"
+#include "ht/relational.h"
 #include "nn/functional/constants.h"
 #include "nn/functional/window/windows.h"
 
@@ -52,7 +54,7 @@ static ht_tensor *average(ht_tensor *x, const ht_axis_windows windows[],
     const int spatial = x->body->ndim - 2;
     const ht_dtype dtype = x->body->dtype;
 
-    x = dtype == HT_FLOAT64 ? x : ht_astype(x, HT_FLOAT32); /* 16 bits are rounded once */
+    x = ht__wide(x);
     for (int i = 0; i < spatial && x != NULL; i++) {
         ht_tensor *inverse = NULL;
 
@@ -90,6 +92,15 @@ ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options)
                : NULL;
 }
 
+/* x^(1 / p), whose gradient at 0 is 0. */
+static ht_tensor *root(ht_tensor *x, double p)
+{
+    ht_tensor *zero = ht_eq(x, ht_scalar(0));
+    ht_tensor *y = ht_pow(ht_where(zero, ht_scalar(1), x), ht_scalar(1 / p));
+
+    return ht_where(zero, ht_scalar(pow(0, 1 / p)), y);
+}
+
 ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
 {
     ht_pool_options o = options_or_default(options);
@@ -111,5 +122,5 @@ ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
     }
     x = ht_pow(x, ht_scalar(p));
     x = x != NULL ? average(x, windows, &o) : NULL;
-    return ht_pow(ht_mul_scalar(x, elements), ht_scalar(1 / p));
+    return root(ht_mul_scalar(x, elements), p);
 }

@@ -69,19 +69,12 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
     return ht_take(x, indices, axis);
 }
 
-/* One window more where it begins inside of x or the padding before it. */
-static void count_up(ht_axis_windows *w, int64_t length)
-{
-    const int64_t next = w->count * w->stride;
-    const int64_t room = length + 2 * w->padding - w->dilation * (w->kernel - 1) - 1;
-
-    if (room % w->stride != 0 && next < length + w->padding)
-        w->count++;
-}
-
 bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *options,
                       int64_t usual, ht_axis_windows windows[3])
 {
+    const ht_window_use use = usual != 0           ? HT_WINDOW_CONVOLUTION
+                              : options->ceil_mode ? HT_WINDOW_POOLING_CEIL
+                                                   : HT_WINDOW_POOLING;
     ht_window window;
     int64_t stride[SPATIAL];
 
@@ -97,14 +90,11 @@ bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *op
         stride[i] = options->stride[i] != 0 ? options->stride[i]
                     : usual != 0            ? usual
                                             : options->kernel[i];
-    if (!ht__window_make(what, *x, usual != 0 ? HT_WINDOW_CONVOLUTION : HT_WINDOW_POOLING,
-                         options->kernel, stride, options->padding, options->dilation, &window))
+    if (!ht__window_make(what, *x, use, options->kernel, stride, options->padding,
+                         options->dilation, &window))
         return false;
-    for (int i = 0; i < window.spatial; i++) {
+    for (int i = 0; i < window.spatial; i++)
         windows[i] = (ht_axis_windows){window.out[i], window.kernel[i], window.stride[i],
                                        window.padding[i], window.dilation[i]};
-        if (options->ceil_mode)
-            count_up(&windows[i], window.in[i]);
-    }
     return true;
 }
