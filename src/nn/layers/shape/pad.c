@@ -17,11 +17,17 @@ static bool check_input(const struct pad *pad, const char *name, const ht_tensor
 {
     const int ndim = ht_tensor_ndim(x);
 
+    char expected[40];
+
     if (pad->mode == HT_PAD_CONSTANT ? ndim >= pad->dims
                                      : ndim == pad->dims + 1 || ndim == pad->dims + 2)
         return true;
-    HT_FAIL(ht_tensor_comm(x), HT_ERR_SHAPE, "%s: x is %s, expected %d or %d axes", name,
-            ht__shape_str(ndim, ht_tensor_shape(x)), pad->dims + 1, pad->dims + 2);
+    if (pad->mode == HT_PAD_CONSTANT)
+        snprintf(expected, sizeof expected, "at least %d", pad->dims);
+    else
+        snprintf(expected, sizeof expected, "%d or %d", pad->dims + 1, pad->dims + 2);
+    HT_FAIL(ht_tensor_comm(x), HT_ERR_SHAPE, "%s: x is %s, expected %s axes", name,
+            ht__shape_str(ndim, ht_tensor_shape(x)), expected);
     return false;
 }
 

@@ -116,7 +116,7 @@ static void empty_batches_give_empty_results(void **state)
 static void bad_pads_are_errors(void **state)
 {
     ht_tensor *x = ones(1, HT_NONE);
-    ht_module *pad = ht_nn_reflection_pad2d(HT_SHAPE(1));
+    ht_module *pad = ht_nn_reflection_pad2d(HT_SHAPE(1)), *zeros = ht_nn_zero_pad2d(HT_SHAPE(1));
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_pad_ext(x, HT_SHAPE(5, 0), HT_PAD_REFLECT, HT_NUM(0)), HT_ERR_ARGUMENT,
@@ -130,8 +130,14 @@ static void bad_pads_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_pad_ext(x, HT_SHAPE(1, 1, 1), HT_PAD_CONSTANT, HT_NUM(0)),
                          HT_ERR_ARGUMENT,
                          "ht_pad_ext: count is 3, expected an even number of at most 6");
+    HT_TEST_EXPECT_ERROR(
+        ht_pad_ext(ht_astype(x, HT_UINT8), HT_SHAPE(1, 1), HT_PAD_CONSTANT, HT_NUM(300)),
+        HT_ERR_ARGUMENT, "ht_pad_ext: value");
     HT_TEST_EXPECT_ERROR(ht_nn_zero_pad2d(HT_SHAPE(1, 2)), HT_ERR_ARGUMENT,
                          "ht_nn_zero_pad2d: count is 2, expected 1 or 4");
+    HT_TEST_EXPECT_ERROR(ht_forward(zeros, ht_flatten(x, 0)), HT_ERR_SHAPE,
+                         "ZeroPad2d: x is (60,), expected at least 2 axes");
+    ht_release(zeros);
     HT_TEST_EXPECT_ERROR(ht_forward(pad, ht_flatten(x, 1)), HT_ERR_SHAPE,
                          "ReflectionPad2d: x is (3, 20), expected 3 or 4 axes");
     ht_release(pad);
@@ -149,6 +155,7 @@ static void bad_shuffles_and_sizes_are_errors(void **state)
                          "ht_pixel_shuffle: factor is 0, expected at least 1");
     HT_TEST_EXPECT_ERROR(ht_nn_pixel_shuffle(0), HT_ERR_ARGUMENT,
                          "ht_nn_pixel_shuffle: factor is 0, expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_upsample(x, NULL), HT_ERR_ARGUMENT, "ht_upsample: options is NULL");
     HT_TEST_EXPECT_ERROR(ht_upsample(x, &options), HT_ERR_ARGUMENT,
                          "ht_upsample: an axis has both a length and a scale, or neither");
     options.scale[0] = 0.1;
