@@ -98,7 +98,7 @@ ht__made *ht__ring_take(ht__ring *ring)
 
 void ht__ring_release(ht__ring *ring)
 {
-    if (!ring->threaded)
+    if (!ring->running) /* one that was stopped is empty */
         return;
     pthread_mutex_lock(&ring->lock);
     ring->released++;

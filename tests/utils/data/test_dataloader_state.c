@@ -65,6 +65,16 @@ static void run_on(ht_dataloader *loader, struct record *record)
     }
 }
 
+static void expect_same(const struct record *got, const struct record *expected)
+{
+    assert_int_equal(got->batches, expected->batches);
+    for (int64_t b = 0; b < got->batches; b++) {
+        assert_int_equal(got->rows[b], expected->rows[b]);
+        assert_memory_equal(got->ids[b], expected->ids[b],
+                            (size_t)got->rows[b] * sizeof **got->ids);
+    }
+}
+
 static void check_interrupted_at(int64_t stop, const ht_dataloader_options *options,
                                  const struct record *expected)
 {
@@ -81,11 +91,7 @@ static void check_interrupted_at(int64_t stop, const ht_dataloader_options *opti
     ht_release(first);
     run_on(second, &got);
     assert_int_equal(ht_dataloader_epoch(second), 2);
-    assert_int_equal(got.batches, expected->batches);
-    for (int64_t b = 0; b < got.batches; b++) {
-        assert_int_equal(got.rows[b], expected->rows[b]);
-        assert_memory_equal(got.ids[b], expected->ids[b], (size_t)got.rows[b] * sizeof **got.ids);
-    }
+    expect_same(&got, expected);
     ht_release(second);
 }
 
@@ -121,6 +127,75 @@ static void a_resumed_loader_gives_the_same_batches(void **state)
             options.io_threads = variant / 2 != 1;
             check_loader(&options);
         }
+    }
+    files_remove();
+}
+
+/* The slot of the batch that the program holds is not handed out again before it is filled. */
+static void a_state_is_loaded_while_a_batch_is_held(void **state)
+{
+    static struct record start, expected, got;
+    ht_dataloader_options options = ht_dataloader_options_default();
+
+    (void)state;
+    files_open();
+    files_make("a.h5", ROWS, ROWS, 8);
+    options.batch_size = 13;
+    for (options.io_threads = 0; options.io_threads < 2; options.io_threads++) {
+        ht_dataloader *loader = open_loader(HT_COMM_WORLD, &options);
+        ht_value *at;
+
+        start.batches = expected.batches = got.batches = 0;
+        run(loader, 1, &start);
+        at = ht_dataloader_state_dict(loader);
+        run_on(loader, &expected);
+        run(loader, 2, &start);
+        assert_int_equal(ht_dataloader_load_state_dict(loader, at), HT_SUCCESS);
+        run_on(loader, &got);
+        expect_same(&got, &expected);
+        ht_release(loader);
+    }
+    files_remove();
+}
+
+/* The state asks for a file that is gone; the loader has read all of it, and goes on. */
+static void a_state_is_refused_while_a_batch_is_held(void **state)
+{
+    static struct record start, expected, got;
+    ht_dataloader_options options = ht_dataloader_options_default(), narrow = options;
+
+    (void)state;
+    files_open();
+    options.batch_size = narrow.batch_size = 13;
+    narrow.window_bytes = 1;
+    for (options.io_threads = 0; options.io_threads < 2; options.io_threads++) {
+        files_make("a.h5", ROWS, ROWS, 8);
+
+        ht_dataloader *loader = open_loader(HT_COMM_WORLD, &options);
+        ht_dataloader *same = open_loader(HT_COMM_WORLD, &options);
+        ht_dataloader *other = open_loader(HT_COMM_WORLD, &narrow);
+        ht_value *at = ht_dataloader_state_dict(other);
+
+        ht_release(other);
+        start.batches = expected.batches = got.batches = 0;
+        run_on(same, &start);
+        run(same, 2, &start);
+        run_on(same, &expected);
+        ht_release(same);
+        start.batches = 0;
+        run_on(loader, &start);
+        run(loader, 2, &start);
+        ht_barrier(HT_COMM_WORLD);
+        if (ht_test_rank == 0)
+            unlink(files_path("a.h5"));
+        ht_barrier(HT_COMM_WORLD);
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        assert_int_equal(ht_dataloader_load_state_dict(loader, at), HT_ERR_IO);
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_error_clear();
+        run_on(loader, &got);
+        expect_same(&got, &expected);
+        ht_release(loader);
     }
     files_remove();
 }
@@ -385,6 +460,8 @@ static void states_that_do_not_fit(void **state)
 }
 
 HT_TEST_SUITE(test_dataloader_state, cmocka_unit_test(a_resumed_loader_gives_the_same_batches),
+              cmocka_unit_test(a_state_is_loaded_while_a_batch_is_held),
+              cmocka_unit_test(a_state_is_refused_while_a_batch_is_held),
               cmocka_unit_test(every_row_once_on_other_rank_counts),
               cmocka_unit_test(rows_already_delivered_are_not_read),
               cmocka_unit_test(units_already_delivered_are_not_read),
