@@ -234,6 +234,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_oracle.c \
 	tests/nn/parallel/data/test_data_parallel_order.c \
 	tests/nn/parallel/data/test_data_parallel_overlap.c \
+	tests/nn/parallel/data/test_data_parallel_own_updates.c \
 	tests/nn/parallel/data/test_data_parallel_parts.c \
 	tests/nn/parallel/data/test_data_parallel_separate.c \
 	tests/nn/parallel/data/test_data_parallel_stop.c \

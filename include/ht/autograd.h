@@ -46,6 +46,7 @@ HT_API bool ht_tensor_is_leaf(const ht_tensor *x);
 
 /* Returns the gradient of the leaf x after ht_backward; NULL while it has none, and for NULL.
  *
+ * In a data-parallel wrapper it is the average of the ranks. NULL with an error if that failed.
  * Result: borrowed, until x gets another one by ht_tensor_set_grad or in a data-parallel wrapper.
  * The next pass adds to it in place, or overwrites it after ht_optimizer_zero_grad or
  * ht_module_zero_grad. */
@@ -55,7 +56,8 @@ HT_API ht_tensor *ht_tensor_grad(const ht_tensor *x);
  *
  * x: any tensor; it need not require gradients.
  * grad: retained; a read-only broadcast view is copied. NULL removes the gradient.
- * Errors: HT_ERR_SHAPE unless grad has the shape, dtype, device, communicator and slabs of x. */
+ * Errors: HT_ERR_SHAPE unless grad has the shape, dtype, device, communicator and slabs of x; the
+ * error of a data-parallel wrapper whose average for x has failed. */
 HT_API ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad);
 
 /* Adds d loss / d leaf to the gradient of every leaf that loss depends on, and releases the graph.

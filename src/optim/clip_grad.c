@@ -76,11 +76,12 @@ static ht_status for_each_gradient(const char *what, ht_value *parameters, each_
     ht_status status = check_list(what, "parameters", parameters);
 
     for (int i = 0; i < count_of(parameters) && status == HT_SUCCESS; i++) {
-        ht_tensor *parameter = tensor_at(parameters, i), *grad;
+        ht_tensor *parameter = tensor_at(parameters, i), *grad = NULL;
 
         if (parameter == NULL)
             return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
-        grad = is_unfinished(parameter) ? NULL : ht_tensor_grad(parameter);
+        if (!is_unfinished(parameter))
+            status = ht__grad_get(parameter, &grad);
         if (grad == NULL)
             continue;
         status = check_gradient(what, i, grad);

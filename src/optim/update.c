@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One update of one parameter: the backend's fused kernel, or the operations of a rule. */
+#include "core/tensor/graph.h"
 #include "optim/optim.h"
 
 #include "ht/arithmetics.h"
@@ -71,9 +72,11 @@ static ht_status make_ready(ht_optimizer *optimizer)
 
     for (int i = 0; i < optimizer->count; i++) {
         const ht_tensor *parameter = optimizer->entries[i].parameter;
-        const ht_tensor *grad = ht_tensor_grad(parameter);
-        ht_status status;
+        ht_tensor *grad;
+        ht_status status = ht__grad_get(parameter, &grad);
 
+        if (status != HT_SUCCESS)
+            return status;
         if (grad == NULL)
             continue;
         if (!ht__body_fits(grad->body, parameter->body))

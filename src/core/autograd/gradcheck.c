@@ -194,6 +194,8 @@ static ht_status refuse_inputs(const struct check *check)
             return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
                            "%s: input %d is %s, expected float64 or complex128", what, k,
                            ht_dtype_name(x->body->dtype));
+        if (ht__grad_await(x->meta) != HT_SUCCESS)
+            return ht_error_get(NULL);
     }
     return HT_SUCCESS;
 }
@@ -207,7 +209,6 @@ static void keep_gradients(struct check *check)
 
         if (!ht_tensor_requires_grad(x))
             continue;
-        ht__grad_await(x->meta);
         check->given[k] = (struct given){.grad = ht_retain(x->meta->grad),
                                          .zeroed = x->meta->overwrite};
         ht_tensor_set_grad(x, NULL);

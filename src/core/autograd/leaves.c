@@ -81,9 +81,13 @@ static ht_status refuse_gradient(const ht_body *grad, const ht_body *leaf)
 
 ht_status ht__leaf_reach(ht_node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared)
 {
+    ht_status status;
+
     if (!leaf->requires_grad)
         return HT_SUCCESS;
-    ht__grad_await(leaf); /* a deferred update may still need the gradient that is there */
+    status = ht__grad_await(leaf); /* a deferred update may still need the gradient there */
+    if (status != HT_SUCCESS)
+        return status;
     if (leaf->leaf != NULL && !ht__body_fits(grad->body, leaf->leaf->body))
         return refuse_gradient(grad->body, leaf->leaf->body);
     grad = ht__hooks_run(leaf, 0, grad);

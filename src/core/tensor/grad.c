@@ -73,12 +73,24 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
     return HT_SUCCESS;
 }
 
+ht_status ht__grad_get(const ht_tensor *x, ht_tensor **grad)
+{
+    ht_status status;
+
+    *grad = NULL;
+    if (x->meta == NULL)
+        return HT_SUCCESS;
+    status = ht__grad_await(x->meta);
+    if (status == HT_SUCCESS && !x->meta->overwrite)
+        *grad = x->meta->grad;
+    return status;
+}
+
 ht_tensor *ht_tensor_grad(const ht_tensor *x)
 {
-    if (!HT_IS_THERE(x) || x->meta == NULL)
-        return NULL;
-    ht__grad_await(x->meta);
-    return x->meta->overwrite ? NULL : x->meta->grad;
+    ht_tensor *grad;
+
+    return HT_IS_THERE(x) && ht__grad_get(x, &grad) == HT_SUCCESS ? grad : NULL;
 }
 
 /* With memory of its own for each element. */
@@ -93,6 +105,7 @@ static ht_tensor *dense_copy(const char *what, const ht_body *x)
 ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
 {
     ht_grad_meta *meta;
+    ht_status status;
 
     if (HT_IS_NULL(x, "ht_tensor_set_grad", "x"))
         return ht_error_get(NULL);
@@ -100,7 +113,9 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s, x is %s",
                        ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
-    ht__grad_await(meta);
+    status = ht__grad_await(meta);
+    if (status != HT_SUCCESS)
+        return status;
     /* Clipping and accumulating write in place, to each element once. */
     if (grad != NULL && grad->body->read_only &&
         (grad = dense_copy("ht_tensor_set_grad", grad->body)) == NULL)

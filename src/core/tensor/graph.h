@@ -41,16 +41,19 @@ struct ht_grad_meta {
     const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
                               more passes are to add before it is used. NULL: never */
     /* The gradient is being averaged, or an update with it is due: called before anyone is told
-     * whether there is one, or gives another. NULL: neither. */
-    void (*coming)(void *user);
+     * whether there is one, or gives another. Not HT_SUCCESS: what is there is of no use. NULL:
+     * neither. */
+    ht_status (*coming)(void *user);
     void *coming_user;
 };
 
-static inline void ht__grad_await(const ht_grad_meta *meta)
+static inline ht_status ht__grad_await(const ht_grad_meta *meta)
 {
-    if (meta->coming != NULL)
-        meta->coming(meta->coming_user);
+    return meta->coming != NULL ? meta->coming(meta->coming_user) : HT_SUCCESS;
 }
+
+/* As ht_tensor_grad: NULL is no gradient, and after a failure, not HT_SUCCESS, none of use. */
+ht_status ht__grad_get(const ht_tensor *x, ht_tensor **grad);
 
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
 

@@ -247,7 +247,8 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
 
     if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE)
         return NULL;
-    ht__grad_await(leaf); /* what is there may still be on its way to an update */
+    if (ht__grad_await(leaf) != HT_SUCCESS) /* what is there may be on its way to an update */
+        return NULL;
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].gradient != NULL)
             return NULL;

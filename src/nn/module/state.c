@@ -71,9 +71,11 @@ static ht_tensor *to_device(ht_tensor *x, const struct move *move)
 static void move_tensor(const char *name, ht_tensor *x, void *user)
 {
     struct move *move = user;
-    ht_tensor *grad = ht_tensor_grad(x), *y;
+    ht_tensor *grad, *y;
 
     (void)name;
+    if (move->status == HT_SUCCESS)
+        move->status = ht__grad_get(x, &grad);
     if (move->status != HT_SUCCESS)
         return;
     y = move->make(x, move);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/tensor/graph.h"
 #include "ht/arithmetics.h"
 #include "ht/log.h"
 #include "nn/step/optim_wrapper.h"
@@ -71,8 +72,9 @@ ht_status ht__scaler_unscale(ht_optim_wrapper *wrapper, bool *finite)
 
     *finite = true;
     for (int i = 0; i < ht_optimizer_parameter_count(optimizer) && status == HT_SUCCESS; i++) {
-        ht_tensor *grad = ht_tensor_grad(ht_optimizer_parameter(optimizer, i));
+        ht_tensor *grad;
 
+        status = ht__grad_get(ht_optimizer_parameter(optimizer, i), &grad);
         if (grad != NULL)
             status = unscale_one(grad, 1 / wrapper->scale, finite);
     }

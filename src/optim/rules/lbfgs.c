@@ -2,6 +2,7 @@
  *
  * L-BFGS: steps along the gradient times an approximate inverse Hessian, which is made of the last
  * differences of gradients and parameters. The order of operations is that of torch.optim.LBFGS. */
+#include "core/tensor/graph.h"
 #include "optim/rules/lbfgs.h"
 #include "optim/rules/rule.h"
 
@@ -27,7 +28,7 @@ typedef struct ht_lbfgs_run {
     int evaluations;
 } ht_lbfgs_run;
 
-/* All gradients as one vector; those that are not there count as zeros. */
+/* All gradients as one vector; those that are not there count as zeros. NULL after an error. */
 static ht_tensor *flat_gradient(const ht_lbfgs_run *run)
 {
     ht_value *list = ht_value_list();
@@ -35,8 +36,10 @@ static ht_tensor *flat_gradient(const ht_lbfgs_run *run)
 
     for (int i = 0; i < run->optimizer->count; i++) {
         ht_tensor *parameter = run->optimizer->entries[i].parameter;
-        ht_tensor *grad = ht_tensor_grad(parameter);
+        ht_tensor *grad;
 
+        if (ht__grad_get(parameter, &grad) != HT_SUCCESS)
+            return NULL;
         ht_value_append(list, ht_value_tensor(grad != NULL ? grad : ht_zeros_like(parameter)));
     }
     flat = ht_parameters_to_vector(list);

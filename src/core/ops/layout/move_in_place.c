@@ -18,10 +18,10 @@ static ht_status move_with_gradient(const char *what, ht_tensor *x, const ht_bod
     if (status != HT_SUCCESS)
         return status;
     moved = ht__move_slabs(what, x, to);
-    grad = ht_tensor_grad(x);
-    if (moved != NULL && grad != NULL)
-        grad = ht__move_slabs(what, grad, to);
-    if (moved == NULL || (grad == NULL && ht_tensor_grad(x) != NULL))
+    status = moved != NULL ? ht__grad_get(x, &grad) : ht_error_get(NULL);
+    if (status != HT_SUCCESS)
+        return status;
+    if (grad != NULL && (grad = ht__move_slabs(what, grad, to)) == NULL)
         return ht_error_get(NULL);
     status = ht__tensor_set(what, x, moved);
     return status == HT_SUCCESS && grad != NULL ? ht_tensor_set_grad(x, grad) : status;

@@ -125,7 +125,7 @@ typedef struct ht_bringing {
     void (*parameter)(void *param, int64_t begin, int64_t end, bool in_parts);
     void (*all_of)(void *param, int64_t begin, int64_t end, bool in_parts);
     void (*bucket)(void *bucket, int64_t begin, int64_t end, bool in_parts);
-    void (*gradient)(void *param);
+    ht_status (*gradient)(void *param);
 } ht_bringing;
 
 /* The last pass that this rank began. doc/data-parallelism.md has the transitions. */

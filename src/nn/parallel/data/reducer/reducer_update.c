@@ -35,9 +35,9 @@ static void bring_all_of(void *user, int64_t begin, int64_t end, bool in_parts)
         ht__reducer_settle(param);
 }
 
-static void bring_gradient(void *param)
+static ht_status bring_gradient(void *param)
 {
-    ht__reducer_settle(param);
+    return ht__reducer_settle(param);
 }
 
 static ht_reducer_param *param_at(const ht_bucket *bucket, int place)

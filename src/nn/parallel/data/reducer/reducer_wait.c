@@ -34,7 +34,7 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
 
         if (ht__bucket_misses(bucket, param->flag)) {
             ht__reducer_close(reducer);
-            return ht__reducer_fail(reducer, ht__reducer_name_missing(reducer));
+            return ht__reducer_name_missing(reducer);
         }
         param->global = ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
         param->averaged = true;
@@ -118,5 +118,5 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
     bucket->op = NULL;
     if (ht__bucket_is_staged(bucket) && reducer->hook == NULL)
         status = ht__bucket_put_back(bucket);
-    return status == HT_SUCCESS ? receive(reducer, bucket) : ht__reducer_fail(reducer, status);
+    return ht__reducer_fail(reducer, status == HT_SUCCESS ? receive(reducer, bucket) : status);
 }
