@@ -79,8 +79,8 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, an
  * optimizer with parameters of other modules, or models that differ between ranks. HT_ERR_STATE for
- * a module that a wrapper contains already, or the optimizer of another wrapper. HT_ERR_COMM for
- * split parameters. HT_ERR_DTYPE for another dtype.
+ * a module that a wrapper contains already, a parameter or the optimizer of another wrapper.
+ * HT_ERR_COMM for split parameters. HT_ERR_DTYPE for another dtype.
  * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
@@ -109,7 +109,8 @@ HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_o
  * options: of every wrapper; NULL takes the defaults. optimizer_count and optimizers are ignored.
  * Collective over `comm`, agrees.
  * Errors: HT_ERR_ARGUMENT for a trainable parameter of `module` itself, or an optimizer without
- * parameters of `module`; those of ht_nn_data_parallel_ext.
+ * parameters of `module`; HT_ERR_STATE for a parameter that two children use; those of
+ * ht_nn_data_parallel_ext.
  * Source: mmengine's MMSeparateDistributedDataParallel. */
 HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, int count,
                                               ht_optimizer *const optimizers[],

@@ -51,6 +51,12 @@ static void check_parameter(struct text *text, const char *name, const ht_tensor
                                      "%s: parameter %s is %s, expected float32 or "
                                      "float64",
                                      what, name, ht_dtype_name(x->body->dtype));
+    else if (ht__parameter_is_wrapped(x))
+        text->status = ht__error_set(HT_ERR_STATE,
+                                     "%s: parameter %s belongs to another data-parallel wrapper, "
+                                     "and each would average its gradient; wrap a module that "
+                                     "holds all its uses",
+                                     what, name);
 }
 
 static void describe_parameter(const char *name, ht_tensor *x, void *user)

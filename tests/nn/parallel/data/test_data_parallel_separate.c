@@ -248,6 +248,32 @@ static void test_misuse(void **state)
     ht_release(other);
 }
 
+/* Each wrapper would average the gradient of a weight that is registered in two modules. */
+static void a_parameter_has_one_wrapper(void **state)
+{
+    ht_module *net = new_pair(), *other = new_pair(), *dp;
+    ht_tensor *weight = ht_module_find_parameter(net, "first.weight");
+
+    (void)state;
+    ht_module_add_parameter(ht_module_find(net, "second"), "tied", NULL, weight);
+    ht_module_add_parameter(ht_module_find(other, "second"), "tied", NULL, weight);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_nn_data_parallel_separate(net, HT_COMM_WORLD, 0, NULL, NULL), HT_ERR_STATE);
+    assert_message("parameter tied belongs to another data-parallel wrapper");
+    assert_null(ht__dp_of(ht_module_find(net, "first")));
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    assert_non_null(dp);
+    assert_null(ht_nn_data_parallel(other, HT_COMM_WORLD, NULL, true));
+    assert_message("parameter second.tied belongs to another data-parallel wrapper");
+    ht_release(dp);
+    dp = ht_nn_data_parallel(other, HT_COMM_WORLD, NULL, true);
+    assert_non_null(dp);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(other);
+}
+
 /* The weights of a loss that two wrappers share have to agree. */
 static void test_weights_that_differ(void **state)
 {
@@ -349,6 +375,7 @@ HT_TEST_SUITE(test_data_parallel_separate, cmocka_unit_test(test_one_loss_throug
               cmocka_unit_test(test_turns_exchange_only_what_the_loss_reaches),
               cmocka_unit_test(a_wrapped_part_at_rest_passes_gradients_on),
               cmocka_unit_test(wrapping_submodules_keeps_names), cmocka_unit_test(test_misuse),
+              cmocka_unit_test(a_parameter_has_one_wrapper),
               cmocka_unit_test(test_weights_that_differ),
               cmocka_unit_test(test_weights_that_do_not_count),
               cmocka_unit_test(test_accumulations_that_differ));

@@ -116,6 +116,15 @@ void ht__reducer_leave(ht_reducer *reducer)
         *at = reducer->next;
 }
 
+bool ht__parameter_is_wrapped(const ht_tensor *parameter)
+{
+    for (ht_reducer *reducer = all; reducer != NULL; reducer = reducer->next) {
+        if (ht__reducer_find(reducer, parameter) != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Another parameter that lies there; NULL: none. Wrappers of one model may hold a part of it each.
  */
 static const ht_reducer_param *find_neighbour(const ht_tensor *leaf, const ht_body *to)
