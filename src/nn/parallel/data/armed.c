@@ -16,6 +16,11 @@ static const char what[] = "ht_backward";
 /* All wrappers that ran forward on this thread, in the order of their first time. */
 static _Thread_local ht_data_parallel *known;
 
+ht_data_parallel *ht__dp_known(void)
+{
+    return known;
+}
+
 /* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
  * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
  * and with a factor that float32 rounds to 0 its gradients are none. */
@@ -90,7 +95,7 @@ static bool meet_node(uint64_t number, void *user)
         for (int i = 0; i < dp->armed_count; i++) {
             ht_dp_forward *forward = &dp->armed[i];
 
-            if (forward->reached || number <= forward->begin || number > forward->end)
+            if (forward->reached || !ht__dp_has_made(forward, number))
                 continue;
             forward->reached = true;
             --*unmet;
@@ -252,19 +257,16 @@ static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
         ht__reducer_spoil(dp->reducer, cause);
 }
 
-/* In the middle of a pass; or before it, as an error has left no loss. Then the passes for which
- * forward passes wait are those that other ranks begin. */
+/* In the middle of a pass, or before it. */
 static void fail(bool begun, void *user)
 {
     ht_error_kept cause;
 
     (void)user;
-    for (ht_data_parallel *dp = known; dp != NULL && !begun; dp = dp->next) {
-        if (dp->armed_count > 0)
-            ht__dp_begin_broken(dp);
-    }
-    if (!begun)
+    if (!begun) {
+        ht__dp_begin_lossless();
         return;
+    }
     ht__error_set_aside(&cause);
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
         break_pass(dp, &cause);
@@ -311,10 +313,19 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
                                                    .sync = sync};
 }
 
+ht_dp_forward *ht__dp_open(ht_data_parallel *dp)
+{
+    ht_dp_forward *last = dp->armed_count > 0 ? &dp->armed[dp->armed_count - 1] : NULL;
+
+    return last != NULL && last->end == UINT64_MAX ? last : NULL;
+}
+
 void ht__dp_armed(ht_data_parallel *dp)
 {
-    if (dp->armed_count > 0)
-        dp->armed[dp->armed_count - 1].end = ht__node_last_number();
+    ht_dp_forward *forward = ht__dp_open(dp);
+
+    if (forward != NULL)
+        forward->end = ht__node_last_number();
 }
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)

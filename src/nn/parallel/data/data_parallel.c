@@ -94,11 +94,13 @@ static ht_status prepare(ht_module *self)
 }
 
 /* The steps after the wrapped module's forward. A layer that found an error could not return it. */
-static ht_status finish(ht_module *self, const ht_value *outputs)
+static ht_status finish(ht_module *self, const ht_value *inputs, const ht_value *outputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
 
     if (self->training && ht_is_grad_enabled()) {
+        if (outputs == NULL)
+            ht__dp_failed(dp, inputs);
         ht__dp_armed(dp);
         ht__reducer_walk(dp->reducer, outputs);
     }
@@ -124,8 +126,11 @@ static void missed(ht_module *module)
     ht_data_parallel *dp = ht_module_data(module);
 
     dp->rows[0] = dp->rows[1] = -1;
-    if (prepare(module) == HT_SUCCESS)
-        ht__module_missed(dp->module);
+    if (prepare(module) != HT_SUCCESS)
+        return;
+    ht__module_missed(dp->module);
+    if (module->training && ht_is_grad_enabled())
+        ht__dp_missed(dp);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
@@ -138,7 +143,7 @@ static ht_value *forward_value(ht_module *self, ht_value *inputs)
     if (check_inputs(inputs) != HT_SUCCESS || prepare(self) != HT_SUCCESS)
         return NULL;
     outputs = ht_forward_value(dp->module, inputs);
-    return finish(self, outputs) == HT_SUCCESS ? outputs : NULL;
+    return finish(self, inputs, outputs) == HT_SUCCESS ? outputs : NULL;
 }
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
@@ -153,7 +158,9 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     if (prepare(self) != HT_SUCCESS)
         return NULL;
     y = ht_forward(dp->module, x);
-    return finish(self, ht_value_tensor(y)) == HT_SUCCESS ? y : NULL;
+    return finish(self, y == NULL ? ht_value_tensor(x) : NULL, ht_value_tensor(y)) == HT_SUCCESS
+               ? y
+               : NULL;
 }
 
 /* Clipping reads from this whether averaged gradients are there already. */

@@ -207,6 +207,54 @@ static void a_failed_pass_of_two_wrappers_is_told_to_all(void **state)
         ht_release(parts[i]);
 }
 
+/* How a rank loses the loss of the second of two wrappers in a row. */
+enum loss { JUDGE_FAILS, LOSS_FAILS, BOTH_FAIL, LOSSES };
+
+/* Makes it of what the first gave. */
+static ht_status judge(ht_module *dp, ht_tensor *fake, enum loss how, bool fails)
+{
+    ht_tensor *x = how == BOTH_FAIL ? fake : ht_detach(fake), *y;
+
+    if (how != LOSS_FAILS && fails) /* a column more */
+        x = ht_concatenate(2, (ht_tensor *[]){x, ht_narrow(x, 1, 0, 1)}, 1);
+    y = ht_forward(dp, x);
+    if (how == LOSS_FAILS && fails)
+        return ht_data_parallel_backward(dp, ht_nll_loss(y, batch_classes(0, 9), HT_MEAN));
+    return ht_backward(y != NULL ? ht_mean(y, HT_NONE) : NULL);
+}
+
+/* Others do not begin a pass of the first, unless its result had its history. */
+static void a_failed_pass_of_one_wrapper_is_not_one_of_another(void **state)
+{
+    bool fails = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    for (int how = 0; how < LOSSES; how++) {
+        ht_module *nets[2] = {ht_nn_linear(IN, IN), ht_nn_linear(IN, OUT)}, *dp[2];
+        ht_tensor *fake;
+
+        for (int i = 0; i < 2; i++) {
+            ht_module_to_dtype(nets[i], HT_FLOAT64);
+            dp[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, false);
+        }
+        set_handlers(HT_ERRORS_RETURN);
+        fake = ht_forward(dp[0], batch_rows(0, 4));
+        assert_int_equal(judge(dp[1], fake, how, fails), fails ? HT_ERR_SHAPE : HT_SUCCESS);
+        ht_error_clear();
+        if (how != BOTH_FAIL)
+            assert_int_equal(ht_backward(ht_mean(fake, HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_data_parallel_drain(dp[1]), HT_ERR_SHAPE);
+        expect_message("no loss on rank");
+        assert_int_equal(ht_data_parallel_drain(dp[0]),
+                         how == BOTH_FAIL ? HT_ERR_SHAPE : HT_SUCCESS);
+        for (int i = 0; i < 2; i++)
+            ht_release(dp[i]);
+        set_handlers(HT_ERRORS_ABORT);
+        for (int i = 0; i < 2; i++)
+            ht_release(nets[i]);
+    }
+}
+
 /* The last: the pass of this rank is over before others begin theirs, and tells what came after. */
 enum when { BEFORE_ALL, BEFORE_STEP, AFTER_STEP, BEFORE_OTHERS, WHENS };
 
@@ -313,4 +361,5 @@ HT_TEST_SUITE(test_data_parallel_told,
               cmocka_unit_test(a_nan_that_one_rank_finds_is_told_to_all),
               cmocka_unit_test(a_failed_pass_with_collective_layers_is_told_to_all),
               cmocka_unit_test(a_failed_pass_of_two_wrappers_is_told_to_all),
+              cmocka_unit_test(a_failed_pass_of_one_wrapper_is_not_one_of_another),
               cmocka_unit_test(a_gradient_outside_of_a_pass_is_told_to_all));

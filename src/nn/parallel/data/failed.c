@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Forward passes that have failed on this rank. The loss is missing that would tell which wrappers
+ * a backward pass belongs to: those that failed, and those that made their inputs, are the ones of
+ * which other ranks begin a pass. A generator that waits for its own loss is none of them, where it
+ * is the discriminator that failed, on what was detached. */
+#include "core/autograd/autograd.h"
+#include "nn/parallel/data/data_parallel.h"
+
+static bool has_failed(const ht_data_parallel *dp)
+{
+    for (int i = 0; i < dp->armed_count; i++) {
+        if (dp->armed[i].failed)
+            return true;
+    }
+    return false;
+}
+
+static bool any_has_failed(void)
+{
+    const ht_data_parallel *dp = ht__dp_known();
+
+    while (dp != NULL && !has_failed(dp))
+        dp = dp->next;
+    return dp != NULL;
+}
+
+/* Other ranks begin the passes of the forward passes that have failed here. Where something else
+ * has, all that wait may be meant. */
+void ht__dp_begin_lossless(void)
+{
+    const bool known_which = any_has_failed();
+
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
+            ht__dp_begin_broken(dp);
+    }
+}
+
+static bool fail_node(uint64_t number, void *user)
+{
+    (void)user;
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        for (int i = 0; i < dp->armed_count; i++)
+            dp->armed[i].failed |= ht__dp_has_made(&dp->armed[i], number);
+    }
+    return true;
+}
+
+/* Those that made these values, too: the loss that is missing would have come to them. */
+static void fail_inputs(const ht_value *value)
+{
+    ht_tensor *x = ht_value_as_tensor(value);
+
+    if (x != NULL)
+        ht__graph_walk_nodes(x, fail_node, NULL);
+    for (int i = 0; i < ht_value_count(value); i++)
+        fail_inputs(ht_value_at(value, i));
+}
+
+void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs)
+{
+    ht_dp_forward *forward = ht__dp_open(dp);
+
+    if (forward != NULL)
+        forward->failed = true;
+    fail_inputs(inputs);
+}
+
+/* Behind a forward pass that failed, or else an error that no wrapper knows of. */
+void ht__dp_missed(ht_data_parallel *dp)
+{
+    ht_dp_forward *forward = ht__dp_open(dp);
+
+    if (forward != NULL)
+        forward->failed = any_has_failed();
+}
