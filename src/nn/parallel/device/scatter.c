@@ -15,9 +15,9 @@ struct cut {
     int64_t length; /* of the tensor that decided */
 };
 
-static int64_t part_length(int64_t length, int devices)
+static int64_t part_length(int64_t length, int64_t devices)
 {
-    return (length + devices - 1) / devices;
+    return length / devices + (length % devices != 0);
 }
 
 static bool see_tensor(struct cut *cut, ht_tensor *x)
@@ -35,7 +35,7 @@ static bool see_tensor(struct cut *cut, ht_tensor *x)
         return false;
     length = x->body->shape[axis];
     if (length > 0)
-        parts = (int)part_length(length, (int)part_length(length, cut->layout->count));
+        parts = (int)part_length(length, part_length(length, cut->layout->count));
     if (cut->parts == 0) {
         cut->parts = parts;
         cut->length = length;

@@ -291,6 +291,20 @@ static void parametrized_layers_and_hooks_work_on_copies(void **state)
     ht_release(plain);
 }
 
+/* More rows than an int counts, of one byte in memory. */
+static void a_long_input_is_one_part_on_one_device(void **state)
+{
+    ht_tensor *row = ht_ones(HT_SHAPE(1), HT_UINT8, HT_LOCAL);
+    ht_value *x = ht_value_tensor(ht_broadcast_to(row, HT_SHAPE(INT64_C(1) << 32)));
+    ht_module *net = ht_nn_identity();
+    int here = 0;
+    ht_value *y = ht_device_parallel_forward(net, x, &here, 1, HT_NONE, 0);
+
+    (void)state;
+    assert_int_equal(ht_tensor_size(ht_value_as_tensor(y)), INT64_C(1) << 32);
+    ht_release(net);
+}
+
 HT_TEST_SUITE(test_device_parallel, cmocka_unit_test(outputs_and_gradients_equal_the_plain_modules),
               cmocka_unit_test(parametrized_layers_and_hooks_work_on_copies),
               cmocka_unit_test(training_equals_the_plain_modules_and_repeats_its_bits),
@@ -300,4 +314,5 @@ HT_TEST_SUITE(test_device_parallel, cmocka_unit_test(outputs_and_gradients_equal
               cmocka_unit_test(a_deferred_update_is_finished_first),
               cmocka_unit_test(a_wrapper_over_ranks_around_it_trains_the_same),
               cmocka_unit_test(maps_and_lists_are_walked_and_keys_agree),
-              cmocka_unit_test(without_devices_or_gradients_it_is_the_module));
+              cmocka_unit_test(without_devices_or_gradients_it_is_the_module),
+              cmocka_unit_test(a_long_input_is_one_part_on_one_device));
