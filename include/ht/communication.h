@@ -94,8 +94,8 @@ HT_API ht_status ht_init(int *argc, char ***argv);
  *
  * world: duplicated; stays the caller's.
  * Collective over world.
- * Errors: HT_ERR_STATE if MPI is not initialised; HT_ERR_ARGUMENT for MPI_COMM_NULL. Each of them,
- * and HT_ERR_MEMORY as for ht_init, ends the process (ht/error.h). */
+ * Errors: HT_ERR_STATE if MPI is not initialised, or finalised; HT_ERR_ARGUMENT for MPI_COMM_NULL.
+ * Each of them, and HT_ERR_MEMORY as for ht_init, ends the process (ht/error.h). */
 HT_API ht_status ht_init_comm(MPI_Comm world);
 
 /* Ends the library: frees its communicators, and finalises MPI if ht_init initialised it.

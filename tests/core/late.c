@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that has started MPI finalises it while it holds handles, as Python does at exit, for
  * tests/core/late.sh: late HOW FILE. HOW is "left" (MPI_Finalize alone), "ended" (ht_finalize, then
- * MPI_Finalize) or "after" (the other way around). Each handle is released then. */
+ * MPI_Finalize) or "after" (the other way around). Each handle is released then. "again" starts libht
+ * once MPI is finalised. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,10 @@ int main(int argc, char **argv)
     int level, leaks = 0;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    if (strcmp(how, "again") == 0) {
+        MPI_Finalize();
+        return ht_init_comm(MPI_COMM_WORLD) == HT_SUCCESS ? 5 : 6; /* it ends the process */
+    }
     ht_init(&argc, &argv);
     hold_tensors();
     hold_comms();

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Handles may be released after the program has finalised MPI, with ht_finalize before that, after it or not at all.
+# Handles may be released after the program has finalised MPI, with ht_finalize before that, after it or not at all. libht does not
+# start then.
 set -u
 
 # shellcheck source=tests/core/launch.sh
@@ -23,5 +24,7 @@ for ranks in 1 2 3; do
     released after $ranks MPI_Finalize
     released ended $ranks ht_finalize
 done
+says "a start after MPI_Finalize is refused" \
+    'ht: ht_init_comm: MPI is finalised and cannot start again' 1 "$program" again
 rm -f "$data"
 finish

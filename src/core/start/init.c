@@ -135,13 +135,16 @@ ht_status ht_init(int *argc, char ***argv)
 
 ht_status ht_init_comm(MPI_Comm world)
 {
-    int initialized = 0;
+    int initialized = 0, finalized = 0;
 
     if (starts > 0) {
         starts++;
         return HT_SUCCESS;
     }
     MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return HT_FAIL(NULL, HT_ERR_STATE, "ht_init_comm: MPI is finalised and cannot start again");
     if (!initialized)
         return HT_FAIL(NULL, HT_ERR_STATE, "ht_init_comm: call MPI_Init first");
     if (world == MPI_COMM_NULL)
