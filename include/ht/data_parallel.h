@@ -144,10 +144,10 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * NULL stands for a missing loss, here and in ht_backward(NULL): the call returns that error. All
  * ranks get the error when they wait for the averages of this pass, and nothing is updated.
  *
- * Of several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those that
- * made its inputs; if none has failed, all that have run forward without a backward pass. After
- * any other error, such as one of the loss of a discriminator whose generator waits for its turn,
- * call this with NULL for each wrapper that the loss would have reached.
+ * With several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those that
+ * made its inputs. If none has failed, it takes all that have run forward without a backward pass.
+ * That is too much where the loss of a discriminator fails while its generator waits. Call this
+ * with NULL then, for each wrapper that the loss would have reached.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.

@@ -257,6 +257,36 @@ static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
         ht__reducer_spoil(dp->reducer, cause);
 }
 
+static bool has_failed(const ht_data_parallel *dp)
+{
+    for (int i = 0; i < dp->armed_count; i++) {
+        if (dp->armed[i].failed)
+            return true;
+    }
+    return false;
+}
+
+bool ht__dp_any_failed(void)
+{
+    const ht_data_parallel *dp = known;
+
+    while (dp != NULL && !has_failed(dp))
+        dp = dp->next;
+    return dp != NULL;
+}
+
+/* Other ranks begin the passes of the forward passes that have failed here. Where something else
+ * has, all that wait may be meant. */
+static void fail_to_begin(void)
+{
+    const bool known_which = ht__dp_any_failed();
+
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
+            ht__dp_begin_broken(dp);
+    }
+}
+
 /* In the middle of a pass, or before it. */
 static void fail(bool begun, void *user)
 {
@@ -264,7 +294,7 @@ static void fail(bool begun, void *user)
 
     (void)user;
     if (!begun) {
-        ht__dp_begin_lossless();
+        fail_to_begin();
         return;
     }
     ht__error_set_aside(&cause);

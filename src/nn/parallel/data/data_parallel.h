@@ -94,9 +94,10 @@ ht_status ht__dp_flush(ht_data_parallel *dp);
 
 /* data/armed.c. The first of the wrappers that ran forward on this thread. A forward pass begins,
  * and ends, with a backward pass of this weight to come, which begins by itself; the one that has
- * not ended, NULL if it has no backward pass; all that wait are forgotten; one of a rank without rows begins, or
+ * not ended, NULL if it has no backward pass; whether one that waits has failed; all that wait are forgotten; one of a rank without rows begins, or
  * one of a rank whose forward pass has failed, of which all learn; the wrapper ends. */
 ht_data_parallel *ht__dp_known(void);
+bool ht__dp_any_failed(void);
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 void ht__dp_armed(ht_data_parallel *dp);
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
@@ -113,11 +114,9 @@ static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number
     return number > forward->begin && number <= forward->end;
 }
 
-/* data/failed.c. The forward pass that has not ended has failed; or it misses its inputs. An error
- * has left no loss: passes begin of which all learn. */
+/* data/failed.c. The forward pass that has not ended has failed; or it misses its inputs. */
 void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs);
 void ht__dp_missed(ht_data_parallel *dp);
-void ht__dp_begin_lossless(void);
 
 /* data/join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
  * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.

@@ -7,36 +7,6 @@
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/data_parallel.h"
 
-static bool has_failed(const ht_data_parallel *dp)
-{
-    for (int i = 0; i < dp->armed_count; i++) {
-        if (dp->armed[i].failed)
-            return true;
-    }
-    return false;
-}
-
-static bool any_has_failed(void)
-{
-    const ht_data_parallel *dp = ht__dp_known();
-
-    while (dp != NULL && !has_failed(dp))
-        dp = dp->next;
-    return dp != NULL;
-}
-
-/* Other ranks begin the passes of the forward passes that have failed here. Where something else
- * has, all that wait may be meant. */
-void ht__dp_begin_lossless(void)
-{
-    const bool known_which = any_has_failed();
-
-    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
-        if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
-            ht__dp_begin_broken(dp);
-    }
-}
-
 static bool fail_node(uint64_t number, void *user)
 {
     (void)user;
@@ -73,5 +43,5 @@ void ht__dp_missed(ht_data_parallel *dp)
     ht_dp_forward *forward = ht__dp_open(dp);
 
     if (forward != NULL)
-        forward->failed = any_has_failed();
+        forward->failed = ht__dp_any_failed();
 }

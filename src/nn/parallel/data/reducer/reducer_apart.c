@@ -118,9 +118,11 @@ void ht__reducer_leave(ht_reducer *reducer)
 
 bool ht__parameter_is_wrapped(const ht_tensor *parameter)
 {
-    for (ht_reducer *reducer = all; reducer != NULL; reducer = reducer->next) {
-        if (ht__reducer_find(reducer, parameter) != NULL)
-            return true;
+    for (const ht_reducer *reducer = all; reducer != NULL; reducer = reducer->next) {
+        for (int i = 0; i < reducer->count; i++) {
+            if (reducer->params[i].tensor == parameter)
+                return true;
+        }
     }
     return false;
 }
