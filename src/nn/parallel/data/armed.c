@@ -282,6 +282,10 @@ static void fail_to_begin(void)
     const bool known_which = ht__dp_any_failed();
 
     for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+        if (ht__reducer_told(dp->reducer)) /* no rank gets on */
+            return;
+    }
+    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
         if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
             ht__dp_begin_broken(dp);
     }

@@ -247,6 +247,15 @@ static void a_failed_pass_of_one_wrapper_is_not_one_of_another(void **state)
         expect_message("no loss on rank");
         assert_int_equal(ht_data_parallel_drain(dp[0]),
                          how == BOTH_FAIL ? HT_ERR_SHAPE : HT_SUCCESS);
+        ht_error_clear();
+        if (how != BOTH_FAIL) { /* nor where all ranks find that the second is of no use */
+            fake = ht_forward(dp[0], batch_rows(0, 4));
+            assert_null(ht_forward(dp[1], ht_detach(fake)));
+            assert_int_equal(ht_backward(NULL), HT_ERR_SHAPE);
+            ht_error_clear();
+            assert_int_equal(ht_backward(ht_mean(fake, HT_NONE)), HT_SUCCESS);
+            assert_int_equal(ht_data_parallel_drain(dp[0]), HT_SUCCESS);
+        }
         for (int i = 0; i < 2; i++)
             ht_release(dp[i]);
         set_handlers(HT_ERRORS_ABORT);

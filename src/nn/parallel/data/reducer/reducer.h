@@ -283,9 +283,11 @@ void ht__reducer_forget(ht_reducer_param *param);
 ht_status ht__reducer_wait(ht_reducer *reducer, int bucket);
 ht_status ht__reducer_judge(ht_reducer *reducer);
 
-/* reducer_failure.c. Keeps the first failure, with its text; gives it again. */
+/* reducer_failure.c. Keeps the first failure, with its text; gives it again. told: whether the last
+ * error is that one, which all ranks have. */
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
 ht_status ht__reducer_status(const ht_reducer *reducer);
+bool ht__reducer_told(const ht_reducer *reducer);
 /* This rank is broken; the first cause is the one that is told. spoil: what this rank will send is
  * of no use, whatever passes it makes. */
 void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause);

@@ -4,6 +4,8 @@
 #include "core/base/base.h"
 #include "nn/parallel/data/reducer/reducer.h"
 
+#include <string.h>
+
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status)
 {
     const char *message;
@@ -22,6 +24,14 @@ ht_status ht__reducer_status(const ht_reducer *reducer)
     if (reducer->failure != HT_SUCCESS)
         ht__error_set(reducer->failure, "%s", reducer->message);
     return reducer->failure;
+}
+
+bool ht__reducer_told(const ht_reducer *reducer)
+{
+    const char *message;
+
+    return reducer->failure != HT_SUCCESS && ht_error_get(&message) == reducer->failure &&
+           strcmp(message, reducer->message) == 0;
 }
 
 void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause)
