@@ -102,7 +102,7 @@ static void an_ordinary_copy_that_fails_halfway_writes_nothing_later(void **stat
 static void a_copy_beside_that_fails_halfway_has_ended(void **state)
 {
     const ht_device *device = open_device("cuda:3");
-    ht_side_copy copy = {NULL};
+    ht_side_copy copy = {0};
     unsigned char *from, *to;
     char *remote;
 
@@ -143,7 +143,7 @@ static void a_copy_beside_that_fails_halfway_has_ended(void **state)
 static void copies_do_without_pinned_memory(void **state)
 {
     const ht_device *device = open_device("cuda:4");
-    ht_side_copy copy = {NULL};
+    ht_side_copy copy = {0};
     unsigned char *from, *to;
     char *remote;
 
@@ -175,7 +175,7 @@ static void copies_do_without_pinned_memory(void **state)
 static void an_error_of_the_device_calls_copies_off(void **state)
 {
     const ht_device *device = open_device("cuda:5");
-    ht_side_copy copy = {NULL};
+    ht_side_copy copy = {0};
     unsigned char *to;
     char *remote;
 
@@ -206,7 +206,7 @@ struct loader {
 static void *load(void *user)
 {
     struct loader *loader = user;
-    ht_side_copy copy = {NULL};
+    ht_side_copy copy = {0};
 
     for (int i = 0; i < ROUNDS; i++) {
         loader->failed |= ht__ahead_begin(&copy, loader->device, loader->remote, loader->from,
@@ -222,7 +222,7 @@ static void two_threads_copy_at_once(void **state)
 {
     const ht_device *device = cuda_device();
     struct loader loader;
-    ht_side_copy copy = {NULL};
+    ht_side_copy copy = {0};
     unsigned char *from, *to;
     pthread_t thread;
     char *remote;
