@@ -107,7 +107,7 @@ static ht_tensor *widen(ht_tensor *rows, int array, void *user)
     (void)user;
     if (array != 0)
         return rows;
-    return ht_mul(ht_narrow(rows, 1, 0, 1), ht_ones(HT_SHAPE(1, WIDTH), HT_INT32, HT_LOCAL));
+    return ht_tile(ht_narrow(rows, 1, 0, 1), HT_SHAPE(1, WIDTH));
 }
 
 /* The program copies, and computes with what came, while the loader copies the next batches. */
