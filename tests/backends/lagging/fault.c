@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lagging.h"
 
-/* Read anew at each call, so that a test may set it between two. */
-bool lag_lacks(const char *what)
+/* Whether this is the call that LAG_FAULT asks for, read anew so that a test may set it between two. */
+static bool is_asked_for(void)
 {
     static char known[32];
     static long calls;
@@ -20,10 +21,21 @@ bool lag_lacks(const char *what)
         snprintf(known, sizeof known, "%s", wanted);
         calls = 0;
     }
-    if (++calls != atol(wanted))
-        return false;
-    setenv("LAG_FAULT_MADE", what, true);
-    return true;
+    return ++calls == atol(wanted);
+}
+
+/* Threads of loaders call the device, too. */
+bool lag_lacks(const char *what)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    bool asked;
+
+    pthread_mutex_lock(&mutex);
+    asked = is_asked_for();
+    if (asked)
+        setenv("LAG_FAULT_MADE", what, true);
+    pthread_mutex_unlock(&mutex);
+    return asked;
 }
 
 bool lag_fault(const char *what)
