@@ -11,8 +11,8 @@
  * it. All other results stay split along the first axis.
  * Dtypes: float32, float64, complex64 and complex128. Operands promote to one dtype first; if that
  * is an integer or bool, it becomes float32.
- * Slabs: a batch keeps them. Split results of one matrix have the slabs of the operand or balanced
- * ones, as the algorithm makes them (ht_tensor_is_balanced).
+ * Slabs: a batch keeps them. Split results of one matrix have the slabs of the operand, or balanced
+ * ones. It depends on the algorithm; ht_tensor_is_balanced tells.
  * Signs (complex: phases) of singular vectors and eigenvectors are arbitrary, as in PyTorch.
  * Collective when an operand is split. Results are scoped, and set on success only.
  * Not differentiable means: a result without a history (ht/autograd.h). PyTorch differentiates some

@@ -192,7 +192,7 @@ HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
  * widths: count numbers, a pair for each of the last count / 2 axes, in their order; torch begins
  * with the last axis. widths[2 i] elements go before x and widths[2 i + 1] behind it. HT_SHAPE(1,
  * 1, 2, 0) pads the last two axes.
- * value: converted to the dtype of x, as a number that fills (ht/number.h).
+ * value: converted to the dtype of x by the rule for fills (ht/number.h).
  * Collective if elements change their rank: if the split axis is padded, or x is unbalanced.
  * Result: a balanced copy.
  * Errors: HT_ERR_ARGUMENT if widths are below 0 or not in pairs, or if they outnumber the axes. */
@@ -235,7 +235,7 @@ HT_API ht_tensor *ht_tril(ht_tensor *x, int64_t offset);
 /* Returns the matrices x of the last two axes with 0 below the diagonal at offset.
  *
  * offset: as for ht_diagonal.
- * Result: a copy, as that of ht_tril.
+ * Result: a copy with the slabs that ht_tril gives.
  * Errors: HT_ERR_SHAPE for fewer than two axes. */
 HT_API ht_tensor *ht_triu(ht_tensor *x, int64_t offset);
 

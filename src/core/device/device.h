@@ -76,8 +76,8 @@ int ht__fetch_begin(ht_side_copy *copy, const ht_device *device, void *to, const
 int ht__fetch_done(ht_side_copy *copy);
 int ht__fetch_back(const ht_side_copy *copy, void *to, const void *from, size_t bytes);
 
-/* To the device: `from` is the caller's again when begin returns, unless it is pinned. What the
- * device is given after join finds `to`. */
+/* Copies to the device. begin has read `from` when it returns, unless `from` is pinned. Work that
+ * the device gets after join finds the values in `to`. */
 int ht__ahead_begin(ht_side_copy *copy, const ht_device *device, void *to, const void *from,
                     size_t bytes);
 int ht__ahead_join(ht_side_copy *copy);

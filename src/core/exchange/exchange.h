@@ -98,8 +98,8 @@ ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int6
                                  const char *what);
 
 /* Waits politely for something that is made of several operations: until `done` answers true. It is
- * asked again and again, never waits, and says whether anything moved. device: for what a device of
- * this rank does, as the message of a deadline that passes says. */
+ * asked again and again, never waits, and says whether anything moved. _device waits for a device of
+ * this rank, and its message at a deadline says so. */
 ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
                                 void *user, const char *what);
 ht_status ht__exchange_wait_device(ht_exchange *exchange, bool (*done)(void *user, bool *moved),

@@ -52,7 +52,7 @@ static inline ht_status ht__grad_await(const ht_grad_meta *meta)
     return meta->coming != NULL ? meta->coming(meta->coming_user) : HT_SUCCESS;
 }
 
-/* As ht_tensor_grad: NULL is no gradient, and after a failure, not HT_SUCCESS, none of use. */
+/* ht_tensor_grad with a status. *grad is NULL if x has none, and not to be used after an error. */
 ht_status ht__grad_get(const ht_tensor *x, ht_tensor **grad);
 
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the emulated runtime share. */
+ * Types and functions that the files of the emulated runtime share. */
 #ifndef HT_TESTS_BACKENDS_CUDA_EMULATED_RUNTIME_H
 #define HT_TESTS_BACKENDS_CUDA_EMULATED_RUNTIME_H
 

@@ -2,8 +2,8 @@
  *
  * A device that lags: the host's own kernels (and one of its own), queued until somebody waits, in
  * memory that the host cannot touch: who does ends, and hears whose memory it was. Copies beside the
- * work have a queue of their own. What is wrong about waiting or about whose memory it is shows
- * without a GPU.
+ * work have a queue of their own. So errors in waiting, and uses of memory that is not the host's,
+ * show without a GPU.
  *
  * - LAG_RUN=eager: does the work at once
  * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then, as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What layers and losses share. */
+ * Functions that the operations of layers and losses share. */
 #ifndef HT_FUZZ_OPS_LAYERS_H
 #define HT_FUZZ_OPS_LAYERS_H
 
