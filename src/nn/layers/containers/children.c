@@ -67,3 +67,10 @@ ht_module *ht__take_children(ht_module *self, int count, const char *const names
     ht_release(self);
     return NULL;
 }
+
+ht_tensor *ht__run_children(ht_module *self, int first, int end, ht_tensor *x)
+{
+    for (int i = first; i < end; i++)
+        x = ht_forward(*ht__slot_place(self, &self->slots[i]), x);
+    return x;
+}

@@ -22,4 +22,7 @@ ht_module *ht__take_children(ht_module *self, int count, const char *const names
 ht_status ht__append_child(ht_module *module, ht_module *child);
 ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter);
 
+/* Slots first to end - 1, one after another, with x at the start. */
+ht_tensor *ht__run_children(ht_module *self, int first, int end, ht_tensor *x);
+
 #endif

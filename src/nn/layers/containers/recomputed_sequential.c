@@ -21,11 +21,8 @@ struct recomputed_sequential {
 static ht_tensor *run(ht_tensor *inputs[], void *user)
 {
     const part *p = user;
-    ht_tensor *x = inputs[0];
 
-    for (int i = p->first; i < p->end; i++)
-        x = ht_forward(*ht__slot_place(p->self, &p->self->slots[i]), x);
-    return x;
+    return ht__run_children(p->self, p->first, p->end, inputs[0]);
 }
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)

@@ -6,9 +6,7 @@
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
 {
-    for (int i = 0; i < self->slot_count; i++)
-        x = ht_forward(*ht__slot_place(self, &self->slots[i]), x);
-    return x;
+    return ht__run_children(self, 0, self->slot_count, x);
 }
 
 static const ht_module_type type = {.name = "Sequential", .forward = forward};
