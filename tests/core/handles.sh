@@ -9,6 +9,10 @@ program=tests/core/handles
 source=${srcdir:-.}/tests/core/handles.c
 
 command -v addr2line >/dev/null || skip_all 'no addr2line'
+case $(addr2line -e "$program" "0x$(nm "$program" | sed -n 's/ T main$//p')") in
+*:[1-9]*) ;;
+*) skip_all 'compiled without line numbers (CFLAGS lack -g)' ;;
+esac
 
 # at MARK: handles.c and the line with this comment.
 at() {
