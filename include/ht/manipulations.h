@@ -193,8 +193,8 @@ HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
  * with the last axis. widths[2 i] elements go before x and widths[2 i + 1] behind it. HT_SHAPE(1,
  * 1, 2, 0) pads the last two axes.
  * value: converted to the dtype of x by the rule for fills (ht/number.h).
- * Collective if elements change their rank: if the split axis is padded, or x is unbalanced.
- * Result: a balanced copy.
+ * Collective if the split axis is padded.
+ * Result: a copy, in the slabs of x; balanced if the split axis is padded.
  * Errors: HT_ERR_ARGUMENT if widths are below 0 or not in pairs, or if they outnumber the axes. */
 HT_API ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value);
 

@@ -164,6 +164,15 @@ static bool check_widths(const ht_body *x, int count, const int64_t widths[], in
     return true;
 }
 
+/* In the slabs of x, unless the split axis is padded. */
+static ht_body *padded_body(const ht_body *x, const int64_t shape[])
+{
+    const bool kept = x->split >= 0 && shape[x->split] == x->shape[x->split];
+
+    return ht__body_new("ht_pad", x->comm, x->storage->device, x->dtype, x->ndim, shape, x->split,
+                        kept ? x->bounds : NULL);
+}
+
 ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value)
 {
     int64_t shape[HT_MAX_NDIM];
@@ -173,8 +182,7 @@ ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number val
     if (HT_IS_NULL(x, "ht_pad", "x") || (count > 0 && HT_IS_NULL(widths, "ht_pad", "widths")) ||
         !check_widths(x->body, count, widths, shape, key))
         return NULL;
-    y = ht__tensor_new(ht__body_new("ht_pad", x->body->comm, x->body->storage->device,
-                                    x->body->dtype, x->body->ndim, shape, x->body->split, NULL));
+    y = ht__tensor_new(padded_body(x->body, shape));
     if (y == NULL || ht__fill_into("ht_pad", y, value) != HT_SUCCESS ||
         ht_setitem_(y, x->body->ndim, key, x) != HT_SUCCESS)
         return NULL;

@@ -54,8 +54,8 @@ static ht_tensor *maximum(ht_tensor *x, const ht_axis_windows *h, const ht_axis_
         dilation[i] = a->dilation;
         widths[2 * i + 1] = missing(a, x->body->shape[2 + i]);
     }
-    if (widths[1] > 0 || widths[3] > 0) /* padding balances the slabs; places need those of x */
-        x = ht__match_slabs("ht_max_pool", ht_pad(x, 4, widths, HT_NUM(-INFINITY)), x->body);
+    if (widths[1] > 0 || widths[3] > 0)
+        x = ht_pad(x, 4, widths, HT_NUM(-INFINITY));
     y = x != NULL ? ht__max_pool2d("ht_max_pool", x, kernel, stride, padding, dilation, places)
                   : NULL;
     if (y != NULL && places != NULL)
