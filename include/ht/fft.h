@@ -13,7 +13,8 @@
  *     x.
  *     axes, axis_count: the transformed axes, one after another. NULL, 0: the last s_count axes if
  *     s is given, else the axes of the short form. No axes, by an empty list or a scalar: x in the
- *     dtype of the result; HT_ERR_ARGUMENT of transforms between real and complex numbers.
+ *     dtype of the result, which is x itself if it is complex; HT_ERR_ARGUMENT of transforms
+ *     between real and complex numbers.
  *
  * The transforms are collective if x is split along a transformed axis: two Alltoalls of the
  * numbers. Three Alltoalls are needed where ranks must share a line. A shared line of prime length
@@ -89,7 +90,7 @@ HT_API ht_tensor *ht_rfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
  *
  * x: the first n / 2 + 1 numbers of the transform; axis is cropped or padded to as many.
  * n: length of the result; HT_NONE: 2 (length of axis - 1).
- * norm: see the top. */
+ * norm: see the top. The imaginary parts of x[0] and, for an even n, of x[n / 2] count as 0. */
 HT_API ht_tensor *ht_irfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
 
 /* Returns the forward transform of a real x along the last two axes, with HT_FFT_BACKWARD.
@@ -198,7 +199,7 @@ HT_API ht_tensor *ht_ihfftn_ext(ht_tensor *x, int s_count, const int64_t s[], in
  * ..., -1, each divided by n d.
  *
  * n: number of samples, at least 1.
- * d: distance between two samples; not 0, and may be negative.
+ * d: distance between two samples; not 0, and may be negative. NaN gives NaN.
  * split: 0 or -1, HT_NONE or HT_LOCAL (ht/factories.h).
  * Logically collective. Not differentiable.
  * Result: (n), float32, on the device and communicator in use.

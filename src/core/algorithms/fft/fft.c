@@ -155,8 +155,11 @@ static ht_tensor *transform_axis(const fft_job *job, int i, ht_tensor *x, bool o
 static ht_tensor *transform(fft_job *job, ht_tensor *x)
 {
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
-    const char *named = ht__named(job->what);
+    const char *named;
 
+    if (job->count == 0)
+        return cast(job, x);
+    named = ht__named(job->what);
     x = ht_retain(x);
     HT_STEP(x, resize_all(job, x));
     HT_STEP(x, x != NULL ? cast(job, x) : NULL);
