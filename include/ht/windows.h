@@ -34,11 +34,12 @@ typedef struct ht_conv_options {
     int64_t stride[3];         /* 1; at least 1 */
     int64_t padding[3];        /* 0; at least 0 */
     int64_t dilation[3];       /* 1; at least 1 */
-    int64_t output_padding[3]; /* 0. Transposed only: more elements behind the others, fewer than
-                                  the larger one of stride and dilation */
+    int64_t output_padding[3]; /* 0. Transposed only, else HT_ERR_ARGUMENT: more elements behind the
+                                  others, fewer than the larger one of stride and dilation */
     int64_t groups;            /* 1; divides the channels of x and of the result */
     bool same;                 /* false; true: the padding that keeps lengths, in place of
-                                  `padding`. Only for a stride of 1, and not transposed */
+                                  `padding`; an odd element goes behind x. Only for a stride of 1,
+                                  and not transposed */
     ht_pad_mode padding_mode;  /* HT_PAD_CONSTANT, with 0. Not transposed */
 } ht_conv_options;
 
@@ -205,7 +206,7 @@ HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
  *
  * options: kernel; stride, where 0 means 1; padding, of any length; and dilation. Others keep their
  * defaults.
- * Result: a copy, or a view of x where strides allow it (a kernel of 1).
+ * Result: a copy, or a view of x where strides allow it (windows side by side that are all of x).
  * Errors: HT_ERR_SHAPE also if no window fits. HT_ERR_ARGUMENT also for another option than these.
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
@@ -214,8 +215,9 @@ HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);
  * that ht_unfold would take from it, or 0.
  *
  * It is the gradient of ht_unfold. Elements of the padding are left out.
- * length: H, W; not NULL.
+ * length: H, W, of images in which at least one window fits; not NULL.
  * options: those of the ht_unfold.
+ * Result: a copy.
  * Errors: those of ht_unfold. HT_ERR_SHAPE also if images of this length have another number of
  * windows.
  * Source: torch.nn.functional.fold. */

@@ -57,8 +57,8 @@ static bool keep_lengths(ht_tensor *in[], ht_conv2d_options *o)
         return false;
     }
     if (o->dilation[0] >= 1 && o->dilation[1] >= 1)
-        in[X] = ht__window_pad(in[X], in[WEIGHT]->body->shape + 2, o->dilation, o->padding, true,
-                               HT_PAD_CONSTANT);
+        in[X] = ht__window_pad("ht_conv2d", in[X], in[WEIGHT]->body->shape + 2, o->dilation,
+                               o->padding, true, HT_PAD_CONSTANT);
     return in[X] != NULL;
 }
 

@@ -71,12 +71,13 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
     const ht_body *body = x->body;
 
     *window = (ht_window){.spatial = body->ndim - 2};
+    if (use != HT_WINDOW_CONVOLUTION && !at_least(what, x, "kernel", kernel, 1))
+        return false;
     if (!at_least(what, x, "stride", stride, 1) || !at_least(what, x, "padding", padding, 0) ||
         !at_least(what, x, "dilation", dilation, 1))
         return false;
-    if (use != HT_WINDOW_CONVOLUTION &&
-        (!ht__has_channels(what, x) || !at_least(what, x, "kernel", kernel, 1) ||
-         !at_most_half(what, x, padding, kernel)))
+    if ((use == HT_WINDOW_POOLING || use == HT_WINDOW_POOLING_CEIL) &&
+        (!ht__has_channels(what, x) || !at_most_half(what, x, padding, kernel)))
         return false;
     for (int i = 0; i < window->spatial; i++) {
         window->in[i] = body->shape[2 + i];
@@ -95,12 +96,13 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
     return true;
 }
 
-ht_tensor *ht__window_pad(ht_tensor *x, const int64_t kernel[], const int64_t dilation[],
-                          int64_t padding[], bool same, ht_pad_mode mode)
+ht_tensor *ht__window_pad(const char *what, ht_tensor *x, const int64_t kernel[],
+                          const int64_t dilation[], int64_t padding[], bool same, ht_pad_mode mode)
 {
     const int spatial = x->body->ndim - 2;
     int64_t widths[2 * HT_SPATIAL];
     bool even = true;
+    const char *named;
 
     for (int i = 0; i < spatial; i++) {
         const int64_t total = same ? dilation[i] * (kernel[i] - 1) : 2 * padding[i];
@@ -113,5 +115,8 @@ ht_tensor *ht__window_pad(ht_tensor *x, const int64_t kernel[], const int64_t di
         padding[i] = even && mode == HT_PAD_CONSTANT ? widths[2 * i] : 0;
     if (even && mode == HT_PAD_CONSTANT)
         return x;
-    return ht_pad_ext(x, 2 * spatial, widths, mode, HT_NUM(0));
+    named = ht__named(what);
+    x = ht_pad_ext(x, 2 * spatial, widths, mode, HT_NUM(0));
+    ht__named_end(named);
+    return x;
 }

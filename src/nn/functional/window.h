@@ -18,6 +18,7 @@ typedef struct ht_window {
 
 typedef enum ht_window_use {
     HT_WINDOW_CONVOLUTION, /* the kernel is a weight's */
+    HT_WINDOW_COLUMNS,     /* of any padding, with or without channels */
     HT_WINDOW_POOLING,     /* each window has an element of x: padding is at most half the kernel */
     HT_WINDOW_POOLING_CEIL /* and the last one may end outside */
 } ht_window_use;
@@ -35,8 +36,8 @@ bool ht__has_channels(const char *what, const ht_tensor *x);
 
 /* x with the padding of a convolution that its windows cannot have: another than zeros, or `same`,
  * which keeps lengths, where it is not alike on both sides. padding[] receives what they have. */
-ht_tensor *ht__window_pad(ht_tensor *x, const int64_t kernel[], const int64_t dilation[],
-                          int64_t padding[], bool same, ht_pad_mode mode);
+ht_tensor *ht__window_pad(const char *what, ht_tensor *x, const int64_t kernel[],
+                          const int64_t dilation[], int64_t padding[], bool same, ht_pad_mode mode);
 
 /* The geometry of a kernel's call, an ht_conv_call or an ht_pool_call. */
 #define HT_SET_WINDOW(job, window)                                          \

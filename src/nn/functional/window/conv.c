@@ -92,8 +92,8 @@ static ht_tensor *conv(const char *what, int spatial, ht_tensor *x, ht_tensor *w
         return ht_squeeze(conv(what, spatial, ht_expand_dims(x, 0), weight, bias, options), 0);
     if (!ht__conv_prepare(what, spatial, false, in, &o))
         return NULL;
-    in[HT_CONV_X] = ht__window_pad(in[HT_CONV_X], in[HT_CONV_WEIGHT]->body->shape + 2, o.dilation,
-                                   o.padding, o.same, o.padding_mode);
+    in[HT_CONV_X] = ht__window_pad(what, in[HT_CONV_X], in[HT_CONV_WEIGHT]->body->shape + 2,
+                                   o.dilation, o.padding, o.same, o.padding_mode);
     return ht__convolve(what, in, &o);
 }
 

@@ -72,7 +72,7 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
 bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *options,
                       int64_t usual, ht_axis_windows windows[3])
 {
-    const ht_window_use use = usual != 0           ? HT_WINDOW_CONVOLUTION
+    const ht_window_use use = usual != 0           ? HT_WINDOW_COLUMNS
                               : options->ceil_mode ? HT_WINDOW_POOLING_CEIL
                                                    : HT_WINDOW_POOLING;
     ht_window window;

@@ -355,6 +355,7 @@ static void columns_refuse_options_of_pooling(void **state)
                                         "return_indices is 1, expected the default, 0"};
     ht_tensor *image = ht_ones(HT_SHAPE(1, 1, 4, 4), HT_FLOAT64, HT_LOCAL);
     ht_tensor *columns = ht_ones(HT_SHAPE(1, 9, 4), HT_FLOAT64, HT_LOCAL);
+    ht_pool_options none = ht_pool_options_default();
 
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -374,6 +375,13 @@ static void columns_refuse_options_of_pooling(void **state)
     }
     HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){-1, 4}, NULL), HT_ERR_SHAPE,
                          "ht_fold: shape (0, 1, -1, 4) has a negative length");
+    none.kernel[0] = 0;
+    HT_TEST_EXPECT_ERROR(ht_unfold(image, &none), HT_ERR_ARGUMENT,
+                         "ht_unfold: kernel is (0, 1), expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){4, 4}, &none), HT_ERR_ARGUMENT,
+                         "ht_fold: kernel is (0, 1), expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_max_pool(image, &none), HT_ERR_ARGUMENT,
+                         "ht_max_pool: kernel is (0, 1), expected at least 1");
 }
 
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
