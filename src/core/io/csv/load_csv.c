@@ -84,7 +84,10 @@ static ht_status check_arguments(ht__csv_job *job)
         return ht_error_get(NULL);
     if (job->dtype == HT_DTYPE_OF_FILE)
         job->dtype = HT_FLOAT64;
-    if ((unsigned)job->dtype >= HT_DTYPE_COUNT || ht_dtype_is_complex(job->dtype))
+    if ((unsigned)job->dtype >= HT_DTYPE_COUNT)
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", job->what,
+                             (int)job->dtype);
+    if (ht_dtype_is_complex(job->dtype))
         return ht__error_set(HT_ERR_DTYPE, "%s: dtype is %s, expected one that a CSV file can hold",
                              job->what, ht_dtype_name(job->dtype));
     if (!ht__csv_separates(job->separator))

@@ -303,6 +303,8 @@ static void malformed_tables_are_errors(void **state)
     assert_error(ht_load_csv(path, -1, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "header_lines is -1");
     assert_error(ht_load_csv(path, 0, ',', HT_COMPLEX64, 0), HT_ERR_DTYPE,
                  "dtype is complex64, expected");
+    assert_error(ht_load_csv(path, 0, ',', (ht_dtype)99, 0), HT_ERR_ARGUMENT,
+                 "dtype is 99, expected an ht_dtype");
     assert_error(ht_load_csv(path, 0, ',', HT_FLOAT32, 2), HT_ERR_ARGUMENT, "split is 2");
     assert_error(ht_load_csv(NULL, 0, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "the path is NULL");
     assert_error(ht_load_csv(in_folder("y.csv"), 0, ',', HT_FLOAT32, 0), HT_ERR_IO, "No such file");
@@ -422,6 +424,8 @@ static void load_csv_from_a_folder(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_error(ht_load_csv_from_folder(folder, 0, ',', HT_INT32, 0), HT_ERR_FORMAT,
                  "a.csv: line 1, column 1: \"h\"");
+    assert_error(ht_load_csv_from_folder(folder, -1, ',', HT_INT32, 0), HT_ERR_ARGUMENT,
+                 "ht_load_csv_from_folder: header_lines is -1");
     assert_error(ht_load_csv_from_folder(path, 0, ',', HT_INT32, 0), HT_ERR_IO, "x.csv: ");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     if (ht_test_rank == 0) {
