@@ -261,10 +261,12 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
 /* Returns the state of `daso` as a map, for ht_checkpoint_save next to the model's and the
  * optimizer's.
  *
- * It holds the phase, the skips, the plateau detector, the last agreed values, and the parameters
- * and optimizer state of each rank. A pending exchange is received first. So a run that saves, and
- * a run that resumes from the file, continue with the same bits. ht_daso_load_state_dict, which
- * agrees on its errors, loads the map into `daso`.
+ * It holds the phase, the skips, the plateau detector and the optimizer state of each rank. Within
+ * a cycling epoch, it also holds the last agreed values, and the parameters and floating-point
+ * buffers of each rank. At other times these are in the model's own state, which is saved beside
+ * it. A pending exchange is received first. So a run that saves, and a run that resumes from the
+ * file, continue with the same bits. ht_daso_load_state_dict, which agrees on its errors, loads
+ * the map into `daso`.
  *
  * daso: has a model (ht_nn_data_parallel_multi_gpu).
  * Collective.
@@ -277,11 +279,11 @@ HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
  * A state of another number of ranks, or of ranks on other nodes, is accepted only if it was saved
  * between two epochs. It loads the mean of the optimizers' states.
  *
- * daso: has a model; unchanged after these errors.
+ * daso: has a model and a last batch (ht_daso_set_last_batch); unchanged after these errors.
  * state: not retained.
  * Collective, agrees.
- * Errors: HT_ERR_FORMAT for a state that does not fit; HT_ERR_STATE without a model, or for a state
- * of other ranks or nodes that was saved within an epoch. */
+ * Errors: HT_ERR_FORMAT for a state that does not fit; HT_ERR_STATE without a model or a last
+ * batch, or for a state of other ranks or nodes that was saved within an epoch. */
 HT_API ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state);
 
 HT_END_DECLS

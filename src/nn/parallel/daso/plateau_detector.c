@@ -140,12 +140,32 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
     return map;
 }
 
+/* HT_ERR_FORMAT unless the number `name` of the state is below `end`. */
+static ht_status check_below(const char *what, const ht_value *state, const char *name, double end)
+{
+    const double number = ht_value_as_number(ht_value_get(state, name));
+
+    if (number >= 0 && number < end)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_FORMAT,
+                   "%s: the state has \"%s\" %g, expected at least 0 and below %g", what, name,
+                   number, end);
+}
+
 ht_status ht__plateau_detector_check_state(const char *what, const ht_value *state)
 {
     ht_status status = HT_SUCCESS;
 
     for (int i = 0; i < NUMBERS && status == HT_SUCCESS; i++)
         status = ht__optim_check_state(what, state, &numbers[i]);
+    if (status == HT_SUCCESS)
+        status = check_below(what, state, "maximize", 2);
+    if (status == HT_SUCCESS)
+        status = check_below(what, state, "absolute", 2);
+    if (status == HT_SUCCESS)
+        status = check_below(what, state, "threshold",
+                             ht_value_as_number(ht_value_get(state, "absolute")) != 0 ? INFINITY
+                                                                                      : 1);
     return status;
 }
 

@@ -100,6 +100,32 @@ static void test_detector_negative_maximum(void **state)
     ht_release(detector);
 }
 
+/* Numbers of a state have the ranges of the options. */
+static void test_detector_state_out_of_range(void **state)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } cases[] = {{"threshold", 1},
+                 {"threshold", -1},
+                 {"threshold", INFINITY},
+                 {"maximize", 2},
+                 {"absolute", 3}};
+    ht_plateau_detector *detector = ht_plateau_detector_new(NULL);
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ht_value *map = ht_plateau_detector_get_state(detector);
+
+        ht_value_set(map, cases[i].name, ht_value_number(cases[i].value));
+        assert_int_equal(ht_plateau_detector_set_state(detector, map), HT_ERR_FORMAT);
+        assert_message(cases[i].name);
+    }
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_release(detector);
+}
+
 static void test_detector_misuse(void **state)
 {
     ht_plateau_detector_options o = ht_plateau_detector_options_default(), unset = {0};
@@ -128,4 +154,5 @@ HT_TEST_SUITE(test_plateau_detector, cmocka_unit_test(test_detector_golden),
               cmocka_unit_test(test_detector_state),
               cmocka_unit_test(test_detector_reset_in_the_cooldown),
               cmocka_unit_test(test_detector_negative_maximum),
+              cmocka_unit_test(test_detector_state_out_of_range),
               cmocka_unit_test(test_detector_misuse));
