@@ -103,12 +103,14 @@ typedef enum ht_orthogonal_map {
 
 /* Parametrizes the matrix `name` of module by one with orthonormal columns, or rows if it is wide.
  *
- * The value is B f(X). The original X begins as -1, for which f(X) is 1. The buffer "base" is B:
- * the columns of the parameter made orthonormal, and completed by random ones.
+ * The value is B f(X) of a tall matrix, and its transpose of a wide one. The original X has the
+ * shape of the parameter. It begins as -1, for which f(X) is 1. The buffer "base" is B, a square
+ * matrix of the longer side: q of ht_qr of the parameter's columns (of its transpose if it is
+ * wide). Columns from the normal distribution, drawn from the seed of ht_nn_seed, complete them.
  * map: f. torch's default is HT_ORTHOGONAL_MATRIX_EXP for a square matrix, and
  *   HT_ORTHOGONAL_HOUSEHOLDER for others.
- * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_DTYPE for 16 bits; HT_ERR_STATE if
- * it is parametrized; HT_ERR_ARGUMENT for another map.
+ * Errors: HT_ERR_SHAPE unless the parameter is a matrix; HT_ERR_DTYPE unless it is float32 or
+ * float64; HT_ERR_STATE if it is parametrized; HT_ERR_ARGUMENT for another map.
  * Source: torch.nn.utils.parametrizations.orthogonal. */
 HT_API ht_status ht_nn_orthogonal(ht_module *module, const char *name, ht_orthogonal_map map);
 

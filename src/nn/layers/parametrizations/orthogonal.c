@@ -142,6 +142,10 @@ ht_status ht_nn_orthogonal(ht_module *module, const char *name, ht_orthogonal_ma
     if (ht_tensor_ndim(parameter) != 2)
         return HT_FAIL(parameter->body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected a matrix", what,
                        name, ht__shape_str(parameter->body->ndim, parameter->body->shape));
+    if (parameter->body->dtype != HT_FLOAT32 && parameter->body->dtype != HT_FLOAT64)
+        return HT_FAIL(parameter->body->comm, HT_ERR_DTYPE,
+                       "%s: %s is %s, expected float32 or float64", what, name,
+                       ht_dtype_name(parameter->body->dtype));
     if (ht_nn_is_parametrized(module, name))
         return HT_FAIL(parameter->body->comm, HT_ERR_STATE,
                        "%s: %s is parametrized, expected a parameter", what, name);

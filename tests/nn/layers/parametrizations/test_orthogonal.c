@@ -112,6 +112,8 @@ static void a_clone_has_a_base_of_its_own(void **state)
 static void other_parameters_are_refused(void **state)
 {
     ht_module *linear = linear_new(3, 3);
+    ht_tensor *complex_ = ht_ones(HT_SHAPE(2, 2), HT_COMPLEX64, HT_LOCAL);
+    ht_module *list = ht_nn_parameter_list(1, &complex_);
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
@@ -122,12 +124,15 @@ static void other_parameters_are_refused(void **state)
     nn_assert_error("ht_nn_orthogonal: map is 3, expected 0 to 2");
     assert_int_equal(ht_nn_orthogonal(NULL, "weight", HT_ORTHOGONAL_CAYLEY), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_orthogonal: the module is NULL");
+    assert_int_equal(ht_nn_orthogonal(list, "0", HT_ORTHOGONAL_CAYLEY), HT_ERR_DTYPE);
+    nn_assert_error("ht_nn_orthogonal: 0 is complex64, expected float32 or float64");
     ht_nn_weight_norm(linear, "weight", 0);
     assert_int_equal(ht_nn_orthogonal(linear, "weight", HT_ORTHOGONAL_CAYLEY), HT_ERR_STATE);
     nn_assert_error("ht_nn_orthogonal: weight is parametrized, expected a parameter");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(linear);
+    ht_release(list);
 }
 
 HT_TEST_SUITE(test_orthogonal, cmocka_unit_test(the_cayley_map_is_that_of_pytorch),
