@@ -52,9 +52,10 @@ HT_API ht_tensor *ht_inv(ht_tensor *a);
 
 /* Returns the determinants of a: (..., n, n) -> (...).
  *
- * A singular a gives 0 and has no gradient.
+ * A singular a gives 0 and has no gradient. Matrices without elements give 1. NaN and infinities
+ * are no error.
  * Differentiable.
- * Result: no split, except that of a batch.
+ * Result: no split, except that of a batch, or axis 0 for a batch split along its matrices.
  * Errors: HT_ERR_ARGUMENT in the backward pass if a is singular.
  * Source: torch.linalg.det. */
 HT_API ht_tensor *ht_det(ht_tensor *a);

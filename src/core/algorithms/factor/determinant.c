@@ -141,6 +141,16 @@ static ht_status diagonal_and_sign(const char *what, ht_tensor *a, ht_tensor **d
     return *sign != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
+/* a^-H; a singular a is an error of `what`. */
+static ht_tensor *adjoint_of_inverse(const char *what, ht_tensor *a)
+{
+    const char *named = ht__named(what);
+    ht_tensor *inverse = ht_inv(a);
+
+    ht__named_end(named);
+    return ht__adjoint(inverse);
+}
+
 /* ga = g conj(y) a^-H. */
 static void det_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
@@ -148,7 +158,7 @@ static void det_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     ht_tensor *factor_ = ht_mul(g, ht__conj(y));
 
     factor_ = factor_ != NULL ? ht_expand_dims(ht_expand_dims(factor_, -1), -1) : NULL;
-    gin[0] = ht_mul(ht__adjoint(ht_inv(a)), factor_);
+    gin[0] = ht_mul(adjoint_of_inverse("ht_det", a), factor_);
 }
 
 ht_tensor *ht_det(ht_tensor *a)
@@ -179,7 +189,7 @@ ht_tensor *ht_det(ht_tensor *a)
 static void logdet_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     g = ht_expand_dims(ht_expand_dims(g, -1), -1);
-    gin[0] = ht_mul(ht__adjoint(ht_inv(ht_node_saved(node, 0))), g);
+    gin[0] = ht_mul(adjoint_of_inverse("ht_slogdet", ht_node_saved(node, 0)), g);
 }
 
 static void record_logdet(ht_tensor *a, ht_tensor *logarithm)

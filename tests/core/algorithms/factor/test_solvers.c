@@ -230,6 +230,10 @@ static void what_is_wrong_is_said(void **state)
         assert_true(isnan(ht_item(ht_sum(ht_solve(nan, b), HT_NONE))));
         assert_true(isnan(ht_item(ht_det(nan))));
     }
+    nan = ht_zeros(HT_SHAPE(2, 2), HT_FLOAT32, HT_NONE);
+    ht_tensor_set_requires_grad(nan, true);
+    nan = ht_det(nan);
+    HT_TEST_EXPECT_ERROR(ht_backward(nan), HT_ERR_ARGUMENT, "ht_det: a is singular");
 }
 
 HT_TEST_SUITE(test_solvers, cmocka_unit_test(systems_of_every_size_dtype_and_split),
