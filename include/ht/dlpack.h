@@ -47,9 +47,10 @@ HT_API struct DLManagedTensor *ht_to_dlpack_unversioned(ht_tensor *x);
  * is released. After an error it is still the caller's.
  * Result: scoped.
  * Errors: HT_ERR_DTYPE if no dtype has these elements. HT_ERR_STATE unless the major version is 1.
- * HT_ERR_SHAPE if there are more than HT_MAX_NDIM axes or 2^59 elements. HT_ERR_ARGUMENT if there
- * are elements and their address is NULL, or not a multiple of their size. On the host, that is the
- * size of a part if they are complex. HT_ERR_DEVICE if no backend is known for the device type. */
+ * HT_ERR_SHAPE if there are more than HT_MAX_NDIM axes, or 2^59 elements or more. HT_ERR_ARGUMENT
+ * if there are elements and their address is NULL, or not a multiple of their size. On the host,
+ * that is the size of a part if they are complex. HT_ERR_DEVICE if no backend is known for the
+ * device type. */
 HT_API ht_tensor *ht_from_dlpack(struct DLManagedTensorVersioned *managed);
 
 /* ht_from_dlpack of managed on a device that the caller names, for any other DLPack device type.

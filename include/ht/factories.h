@@ -6,7 +6,8 @@
  * arguments. Results are scoped (ht/object.h).
  *
  * Arguments that the factories share:
- * ndim, shape: the global shape; up to HT_MAX_NDIM axes and 2^59 elements. HT_SHAPE passes both.
+ * ndim, shape: the global shape; up to HT_MAX_NDIM axes and fewer than 2^59 elements. Lengths of 0
+ *   are left out of that number. HT_SHAPE passes both.
  * dtype: the dtype of the result.
  * split: the axis along which the ranks share the tensor, in canonical slabs (ht_comm_chunk),
  *   unless a comment says otherwise. Negative axes count from the end: -1 is the last axis, not "no
@@ -110,8 +111,8 @@ HT_API ht_tensor *ht_full_like_ext(ht_tensor *x, ht_number value, ht_dtype dtype
  * of ht_linspace.
  *
  * Result: (max(0, ceil((stop - start) / step))) of dtype and split.
- * Errors: HT_ERR_ARGUMENT if step is 0, or if the length is not finite or above 2^59. It is also
- * returned if an integer of the sequence is outside the range of an integer dtype. */
+ * Errors: HT_ERR_ARGUMENT if step is 0, or if the length is not finite or not below 2^59. It is
+ * also returned if an integer of the sequence is outside the range of an integer dtype. */
 HT_API ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int split);
 
 /* ht_arange on device and comm, with the same dtype and split and with ht_numbers as start, stop

@@ -139,7 +139,7 @@ ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dty
     ht_body *body;
 
     if (!ht__shape_counts(ndim, shape)) {
-        HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has more than 2^59 elements", what,
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has 2^59 elements or more", what,
                 ht__shape_str(ndim, shape));
         return NULL;
     }

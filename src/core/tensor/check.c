@@ -118,7 +118,7 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
 
         for (int i = 0; i < ndim; i++)
             none = none || shape[i] == 0;
-        HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has more than 2^59 elements%s", what,
+        HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has 2^59 elements or more%s", what,
                 ht__shape_str(ndim, shape), none ? " along the axes that are not empty" : "");
         return false;
     }

@@ -195,7 +195,7 @@ static bool can_borrow(const char *what, const dl_tensor *from)
     }
     if (from->ndim > 0 && !ht__shape_counts(from->ndim, from->shape)) {
         HT_FAIL(NULL, HT_ERR_SHAPE,
-                "%s: the shape is %s, expected lengths of at least 0 and at most 2^59 elements",
+                "%s: the shape is %s, expected lengths of at least 0 and fewer than 2^59 elements",
                 what, ht__shape_str(from->ndim, from->shape));
         return false;
     }

@@ -196,7 +196,7 @@ bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps n
 bool ht__check_list(const char *what, ht_comm *comm, const char *count_name, int count,
                     const char *name, const void *list);
 bool ht__shape_counts(int ndim,
-                      const int64_t shape[]); /* no negative length, up to 2^59 elements */
+                      const int64_t shape[]); /* no negative length, fewer than 2^59 elements */
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);
 
 /* Whether an integer is in the range of a dtype of integers, where it would wrap around. */

@@ -132,8 +132,8 @@ static ht_status check(const ht_partitioned *from, int *split)
                              from->parts == NULL ? ", and parts that are not NULL" : "");
     if (from->ndim > 0 && !ht__shape_counts(from->ndim, from->shape))
         return ht__error_set(HT_ERR_SHAPE,
-                             "%s: the shape is %s, expected lengths of at least 0 and at most "
-                             "2^59 elements",
+                             "%s: the shape is %s, expected lengths of at least 0 and fewer "
+                             "than 2^59 elements",
                              from_what, ht__shape_str(from->ndim, from->shape));
     status = check_parts(from, split);
     return status == HT_SUCCESS ? check_local(from) : status;

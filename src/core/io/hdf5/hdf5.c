@@ -157,7 +157,7 @@ static const char *take_shape(hid_t space, hid_t layout, ht__hdf5_info *info)
         if (info->shape[i] < 0 ||
             __builtin_mul_overflow(elements, shape[i] > 0 ? shape[i] : 1, &elements) ||
             elements > INT64_MAX / 16)
-            return "has more than 2^59 elements";
+            return "has 2^59 elements or more";
     }
     if (H5Pget_layout(layout) == H5D_CHUNKED &&
         H5Pget_chunk(layout, info->ndim, shape) == info->ndim) {

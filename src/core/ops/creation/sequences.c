@@ -67,7 +67,7 @@ static int64_t count_integers(int64_t start, int64_t stop, int64_t step)
     if (step == 0)
         return -1;
     count = (way + (step > 0 ? (__int128)step - 1 : (__int128)step + 1)) / step;
-    return count > (int64_t)1 << 59 ? -1 : count > 0 ? (int64_t)count : 0;
+    return count >= (int64_t)1 << 59 ? -1 : count > 0 ? (int64_t)count : 0;
 }
 
 static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_t step,
@@ -79,7 +79,7 @@ static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_
     if (s.count < 0) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
                 "%s: start is %" PRId64 ", stop is %" PRId64 " and step is %" PRId64 ", expected "
-                "step other than 0 and at most 2^59 elements",
+                "step other than 0 and fewer than 2^59 elements",
                 what, start, stop, step);
         return NULL;
     }
@@ -103,10 +103,10 @@ static ht_tensor *arange(const char *what, double start, double stop, double ste
     if (ht__is_whole(start, &first) && ht__is_whole(step, &by) && by != 0 &&
         ht__is_whole(by > 0 ? ceil(stop) : floor(stop), &end))
         return count_up(what, first, end, by, dtype, place);
-    if (step == 0 || !isfinite(count) || count > 0x1p59) {
+    if (step == 0 || !isfinite(count) || count >= 0x1p59) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: start is %g, stop is %g and step is %g, expected step other than 0 and at "
-                "most 2^59 elements",
+                "%s: start is %g, stop is %g and step is %g, expected step other than 0 and "
+                "fewer than 2^59 elements",
                 what, start, stop, step);
         return NULL;
     }
