@@ -239,11 +239,12 @@ HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
  * Collective if the split axis is reduced. */
 HT_API ht_tensor *ht_prod_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_sum of x along axis with NaN taken as 0; a complex number is NaN if one of its parts is.
- * Collective if the split axis is summed. */
+/* ht_sum of x along axis with NaN taken as 0; a complex number is NaN if one of its parts is. NaN
+ * has the gradient 0. Collective if the split axis is summed. */
 HT_API ht_tensor *ht_nansum(ht_tensor *x, int axis);
 
-/* ht_prod of x along axis with NaN taken as 1. Collective if the split axis is reduced. */
+/* ht_prod of x along axis with NaN taken as 1; a complex number is NaN if one of its parts is. NaN
+ * has the gradient 0. Collective if the split axis is reduced. */
 HT_API ht_tensor *ht_nanprod(ht_tensor *x, int axis);
 
 /* y[i] = x[0] + ... + x[i] along an axis, each element rounded once like ht_sum.

@@ -167,7 +167,7 @@ HT_API ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int coun
                             ht_tensor *const inputs[]);
 
 /* Saves the input or output x in node for the backward pass. x may be NULL; it takes an index, too.
- * Nothing happens if node is NULL. */
+ * node keeps the memory of x, not the handle. Nothing happens if node is NULL. */
 HT_API void ht_node_save(ht_node *node, ht_tensor *x);
 
 /* Returns plain memory of node, zeroed and freed with it; NULL if node is NULL.

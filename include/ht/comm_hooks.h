@@ -12,7 +12,8 @@
 
 HT_BEGIN_DECLS
 
-/* A bucket of gradients that a hook works on; borrowed, and valid during the call. */
+/* A bucket of gradients that a hook works on; borrowed, and valid during the call. Functions do not
+ * check it for NULL. The order of its parameters is not fixed. */
 typedef struct ht_grad_bucket ht_grad_bucket;
 
 /* Returns the buffer of `bucket`: all its gradients, one after another, with zeros between them.
@@ -25,13 +26,14 @@ HT_API ht_tensor *ht_grad_bucket_buffer(ht_grad_bucket *bucket);
 /* Returns the number of parameters of `bucket`. */
 HT_API int ht_grad_bucket_count(const ht_grad_bucket *bucket);
 
-/* Returns parameter `index` of `bucket`, borrowed; NULL if it has no such parameter.
+/* Returns parameter `index` of `bucket`, borrowed; NULL, without an error, if it has no such
+ * parameter.
  *
  * A hook may ask for its shape, but not for its values: reading them would wait for the hook. */
 HT_API ht_tensor *ht_grad_bucket_parameter(ht_grad_bucket *bucket, int index);
 
-/* Returns the gradient of parameter `index` of `bucket`, borrowed; NULL if it has no such
- * parameter.
+/* Returns the gradient of parameter `index` of `bucket`, borrowed; NULL, without an error, if it
+ * has no such parameter.
  *
  * Result: a view of the buffer in the shape of the parameter. */
 HT_API ht_tensor *ht_grad_bucket_gradient(ht_grad_bucket *bucket, int index);

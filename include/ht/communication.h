@@ -33,7 +33,8 @@
  * - A blocking call begins with one small message between all ranks. If an argument is wrong on one
  *   rank, the call fails on all ranks with one message, and nothing is sent. It fails likewise if
  *   ranks differ in the root or the reduction (HT_ERR_ARGUMENT), the dtype (HT_ERR_DTYPE), or a
- *   length that must be the same (HT_ERR_SHAPE).
+ *   length that must be the same (HT_ERR_SHAPE). A NULL comm is an error of that rank alone, and
+ *   the other ranks wait for it.
  *
  * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along dimension 0, in rank
  * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
@@ -46,15 +47,16 @@
  *   NULL. So does any wrong argument of a point-to-point call, or on a communicator of one rank.
  * - A non-blocking collective call does not ask the other ranks. A rank may have nothing to bring
  *   (a NULL tensor, a root out of range, a result that cannot be written, a reduction that the
- *   dtype lacks). It gets a request, too. Then the waits of all ranks give its error, and the
- *   content of the received tensors is unspecified.
+ *   dtype lacks). The same holds if its own tensors and counts do not fit together. It gets a
+ *   request, too. Then the waits of all ranks give its error, and the content of the received
+ *   tensors is unspecified.
  * - Arguments that are right on each rank but do not fit together end the job in the wait.
  * - Counts that are NULL or negative end the job, because that rank could not take part.
  *
  * Errors of calls on tensors:
  * - HT_ERR_ARGUMENT for a NULL, and for a rank or a tag out of range.
  * - HT_ERR_ARGUMENT if the tensor that is received is read-only: a broadcast view, ht_scalar, or
- *   memory that DLPack marks so.
+ *   memory that DLPack marks so. The buffer of ht_bcast is not received on the root.
  * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together, on one rank or between ranks.
  * - HT_ERR_DTYPE if the reduction is not defined for the dtype, or is not an ht_reduce_op.
  * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a

@@ -87,19 +87,20 @@ HT_API ht_tensor *ht_dropout(ht_tensor *x, double p, uint64_t seed, uint64_t dra
 
 /* ht_dropout of complete channels of x (N, C, ...), with one mask for each (N, C).
  *
+ * A dropped channel is 0 x, so NaN where x is infinite or NaN, as in PyTorch.
  * x: split along axis 0 or not at all, for any p.
  * p, seed, draw: as for ht_dropout.
  * Errors: HT_ERR_ARGUMENT if p is not a probability or another axis is split. */
 HT_API ht_tensor *ht_dropout2d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* ht_dropout of complete channels of x (N, C, L) or (C, L).
+/* ht_dropout of complete channels of x (N, C, L) or (C, L), as ht_dropout2d.
  *
  * x: any split, except along L.
  * p, seed, draw: as for ht_dropout.
  * Errors: HT_ERR_ARGUMENT if p is not a probability or L is split. */
 HT_API ht_tensor *ht_dropout1d(ht_tensor *x, double p, uint64_t seed, uint64_t draw);
 
-/* ht_dropout of complete channels of x (N, C, D, H, W) or (C, D, H, W).
+/* ht_dropout of complete channels of x (N, C, D, H, W) or (C, D, H, W), as ht_dropout2d.
  *
  * x: any split, except along D, H or W.
  * p, seed, draw: as for ht_dropout.

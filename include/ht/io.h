@@ -114,8 +114,9 @@ HT_API ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, h
  * path: the path of the folder.
  * split: the axis of the concatenation, and the split of the result.
  * Collective, agrees.
- * Errors: HT_ERR_SHAPE if shapes differ along another axis. HT_ERR_IO if the folder has no such
- * file. HT_ERR_ARGUMENT if split is not an axis of them, HT_NONE and HT_LOCAL included.
+ * Errors: HT_ERR_SHAPE if shapes differ along another axis, or in the number of axes. HT_ERR_IO if
+ * the folder has no such file. HT_ERR_ARGUMENT if split is not an axis of them, HT_NONE and
+ * HT_LOCAL included.
  * Source: heat.load_npy_from_path. */
 HT_API ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split);
 

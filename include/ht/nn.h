@@ -148,7 +148,8 @@ HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
  * lower, upper: lower <= upper, which the forward pass checks. */
 HT_API ht_module *ht_nn_rrelu(double lower, double upper);
 
-/* A layer of ht_dropout with probability p in training. In evaluation, the output is the input.
+/* A layer of ht_dropout with probability p in training. In evaluation, the output is the input, of
+ * any shape and dtype.
  *
  * Masks differ between ranks, between layers, and between replicas (ht/device_parallel.h). They
  * are drawn from the seed of ht_nn_seed, the rank, the replica, the layer's path in the model, and

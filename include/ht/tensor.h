@@ -104,7 +104,7 @@ HT_API ht_status ht_tensor_counts_displs(const ht_tensor *x, int64_t counts[], i
  * is released or written in place.
  *
  * Not collective.
- * Result: NULL if the part is empty or is not in host memory. */
+ * Result: NULL, without an error, if the part is empty or is not in host memory, or x is NULL. */
 HT_API const void *ht_tensor_data(const ht_tensor *x);
 
 /* Returns the address of ht_tensor_data for writing.
@@ -112,7 +112,8 @@ HT_API const void *ht_tensor_data(const ht_tensor *x);
  * It raises the version of the storage of x. A backward pass that needs the old values then reports
  * an error. A read-only x (ht_broadcast_to, ht_scalar) is not refused, but must not be written.
  *
- * Not collective. */
+ * Not collective.
+ * Result: NULL, without an error, where ht_tensor_data gives NULL, and for a NULL x. */
 HT_API void *ht_tensor_mutable_data(ht_tensor *x);
 
 /* Writes the one element of x to *value on every rank.
