@@ -318,6 +318,7 @@ test_scripts = \
 	tests/harness.sh \
 	tests/headers.sh \
 	tests/layers.sh \
+	tests/levels.sh \
 	tests/multinode/delay.sh \
 	tests/multinode/hosts.sh \
 	tests/nn/starved.sh \

@@ -27,12 +27,13 @@ static const simd_level levels[] = {
 
 static bool machine_has(const char *level)
 {
-#if defined HT_HAVE_AVX512 || defined HT_HAVE_AVX2
+#ifdef HT_HAVE_AVX512
     if (strcmp(level, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        return HT_RUNS_AVX512;
+#endif
+#ifdef HT_HAVE_AVX2
     if (strcmp(level, "avx2") == 0)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return HT_RUNS_AVX2;
 #endif
     return strcmp(level, "baseline") == 0;
 }

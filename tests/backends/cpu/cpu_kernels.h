@@ -31,14 +31,13 @@ static inline int cpu_levels(cpu_level levels[3])
     levels[count].name = "baseline";
     ht__kernels_fill_baseline(&levels[count++].kernels);
 #ifdef HT_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (HT_RUNS_AVX2) {
         levels[count].name = "avx2";
         ht__kernels_fill_avx2(&levels[count++].kernels);
     }
 #endif
 #ifdef HT_HAVE_AVX512
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
+    if (HT_RUNS_AVX512) {
         levels[count].name = "avx512";
         ht__kernels_fill_avx512(&levels[count++].kernels);
     }
