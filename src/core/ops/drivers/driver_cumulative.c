@@ -7,7 +7,7 @@
 
 #include "core/collective/collective.h"
 #include "core/ops/drivers/drivers.h"
-#include "ht/arithmetics.h"
+#include "ht/kernels/elementwise.h"
 #include "ht/kernels/reduce.h"
 #include "ht/manipulations.h"
 
@@ -81,6 +81,7 @@ static ht_request *pass_on(const char *what, ht_comm *comm, ht_tensor *x, int to
  * after each of them `all` is that of twice as many ranks, up to this one. */
 static ht_tensor *product_before(const char *what, ht_comm *comm, ht_tensor *own)
 {
+    const ht_broadcast_op product = {.name = what, .kernel = HT_KERNEL_MUL};
     ht_tensor *all = own, *before = ht__empty(what, own->body, own->body->dtype);
 
     if (before == NULL || ht__fill_local(what, before->body, ht_number_integer(1)) != HT_SUCCESS)
@@ -95,8 +96,8 @@ static ht_tensor *product_before(const char *what, ht_comm *comm, ht_tensor *own
             return NULL;
         if (comm->rank < distance)
             continue;
-        before = ht_mul(come, before);
-        all = ht_mul(come, all);
+        before = ht__binary(&product, come, before);
+        all = ht__binary(&product, come, all);
         if (before == NULL || all == NULL)
             return NULL;
     }

@@ -4,16 +4,7 @@
 #include "core/ops/drivers/drivers.h"
 #include "ht/arithmetics.h"
 
-#include <float.h>
-
-#include "ht/exponential.h"
-#include "ht/complex_math.h"
-#include "ht/factories.h"
-#include "ht/indexing.h"
 #include "ht/kernels/elementwise.h"
-#include "ht/logical.h"
-#include "ht/relational.h"
-#include "ht/rounding.h"
 
 static void add_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
@@ -52,152 +43,18 @@ static void neg_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_neg(g);
 }
 
-/* b a^(b - 1), and a^b log a; 0 where the factor is, whatever the other one. */
-static void pow_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *zero = ht_scalar(0);
-    ht_tensor *slope, *flat;
-
-    if (ht_node_needs(node, 0)) {
-        slope = ht_mul(b, ht_pow(a, ht_sub(b, ht_scalar(1))));
-        gin[0] = ht_mul(g, ht__conj(ht_where(ht_eq(b, zero), zero, slope)));
-    }
-    if (ht_node_needs(node, 1)) {
-        slope = ht_mul(ht_pow(a, b), ht_log(a));
-        flat = ht_logical_and(ht_eq(a, zero), ht_ge(ht_real(b), zero));
-        gin[1] = ht_mul(g, ht__conj(ht_where(flat, zero, slope)));
-    }
-}
-
-/* a - b floor(a / b), of the exact quotient. */
-static void remainder_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    gin[0] = g;
-    if (ht_node_needs(node, 1))
-        gin[1] = ht_neg(ht_mul(g, ht_floordiv(ht_node_saved(node, 0), ht_node_saved(node, 1))));
-}
-
-/* a - b trunc(a / b), where a / b may be rounded away from 0: what was taken from a is nearly a
- * multiple of b. */
-static void fmod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1);
-
-    gin[0] = g;
-    if (ht_node_needs(node, 1))
-        gin[1] = ht_neg(ht_mul(g, ht_round(ht_div(ht_sub(a, ht_fmod(a, b)), b))));
-}
-
-/* 0 where both are 0. */
-static void hypot_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *y = ht_hypot(a, b);
-
-    if (ht_node_needs(node, 0))
-        gin[0] = ht__grad_where(ht_mul(g, ht_div(a, y)), ht_ne(y, ht_scalar(0)));
-    if (ht_node_needs(node, 1))
-        gin[1] = ht__grad_where(ht_mul(g, ht_div(b, y)), ht_ne(y, ht_scalar(0)));
-}
-
-static void copysign_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    ht_tensor *b = ht_node_saved(node, 1);
-
-    if (ht_node_needs(node, 0))
-        gin[0] = ht_mul(g, ht_mul(ht_sign(ht_node_saved(node, 0)), ht_copysign(ht_scalar(1), b)));
-    if (ht_node_needs(node, 1))
-        gin[1] = b != NULL ? ht_zeros_like(b) : NULL;
-}
-
 /* clang-format off */
 HT_BINARY_ONLY(add, .kernel = HT_KERNEL_ADD, .backward = add_backward)
 HT_BINARY(sub, .kernel = HT_KERNEL_SUB, .backward = sub_backward)
 HT_BINARY(mul, .kernel = HT_KERNEL_MUL, .save_operands = true, .backward = mul_backward)
 HT_BINARY(div, .kernel = HT_KERNEL_DIV, .result = HT_RESULT_FLOAT, .save_operands = true,
           .backward = div_backward)
-HT_BINARY(pow, .kernel = HT_KERNEL_POW, .save_operands = true, .backward = pow_backward)
-HT_BINARY(floordiv, .kernel = HT_KERNEL_FLOORDIV)
-HT_BINARY(remainder, .kernel = HT_KERNEL_REMAINDER, .save_operands = true,
-          .backward = remainder_backward)
-HT_BINARY(fmod, .kernel = HT_KERNEL_FMOD, .save_operands = true, .backward = fmod_backward)
-HT_BINARY(gcd, .kernel = HT_KERNEL_GCD)
-HT_BINARY(lcm, .kernel = HT_KERNEL_LCM)
-HT_BINARY(hypot, .kernel = HT_KERNEL_HYPOT, .result = HT_RESULT_FLOAT, .save_operands = true,
-          .backward = hypot_backward)
-HT_BINARY(copysign, .kernel = HT_KERNEL_COPYSIGN, .result = HT_RESULT_FLOAT, .save_operands = true,
-          .backward = copysign_backward)
 HT_UNARY(neg, .kernel = HT_KERNEL_NEG, .backward = neg_backward)
 /* clang-format on */
 
 ht_tensor *ht_pos(ht_tensor *x)
 {
     return HT_IS_NULL(x, "ht_pos", "x") ? NULL : ht_copy(x);
-}
-
-ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor **rest)
-{
-    ht_broadcast_op floor = floordiv_op, remainder = remainder_op;
-    ht_tensor *q, *r;
-
-    floor.name = remainder.name = "ht_divmod";
-    if (HT_IS_NULL(a, "ht_divmod", "a") || HT_IS_NULL(b, "ht_divmod", "b") ||
-        HT_IS_NULL_ON(a->body->comm, quotient, "ht_divmod", "quotient") ||
-        HT_IS_NULL_ON(a->body->comm, rest, "ht_divmod", "rest"))
-        return ht_error_get(NULL);
-    q = ht__binary(&floor, a, b);
-    r = q != NULL ? ht__binary(&remainder, a, b) : NULL;
-    if (r == NULL)
-        return ht_error_get(NULL);
-    *quotient = q;
-    *rest = r;
-    return HT_SUCCESS;
-}
-
-static void nan_to_num_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
-{
-    ht_tensor *x = ht_node_saved(node, 0);
-
-    gin[0] = x != NULL ? ht__grad_where(g, ht_isfinite(x)) : NULL;
-}
-
-static ht_tensor *nan_to_num(const char *what, ht_tensor *x, double nan, double posinf,
-                             double neginf)
-{
-    const ht_unary_op op = {.name = what,
-                            .kernel = HT_KERNEL_NAN_TO_NUM,
-                            .save = HT_SAVE_INPUT,
-                            .backward = nan_to_num_backward};
-
-    return ht__unary_with(&op, x, &(ht_beside){.param = {nan, posinf, neginf}});
-}
-
-/* The greatest finite number. */
-static double greatest(ht_dtype dtype)
-{
-    return dtype == HT_FLOAT16    ? 65504
-           : dtype == HT_BFLOAT16 ? 0x1.fep127
-           : dtype == HT_FLOAT32  ? FLT_MAX
-                                  : DBL_MAX;
-}
-
-ht_tensor *ht_nan_to_num(ht_tensor *x)
-{
-    double most;
-
-    if (HT_IS_NULL(x, "ht_nan_to_num", "x"))
-        return NULL;
-    most = greatest(x->body->dtype);
-    return ht__dtype_is_exact(x->body->dtype) ? ht_copy(x)
-                                              : nan_to_num("ht_nan_to_num", x, 0, most, -most);
-}
-
-ht_tensor *ht_nan_to_num_ext(ht_tensor *x, double nan, double posinf, double neginf)
-{
-    if (HT_IS_NULL(x, "ht_nan_to_num_ext", "x"))
-        return NULL;
-    return ht__dtype_is_exact(x->body->dtype)
-               ? ht_copy(x)
-               : nan_to_num("ht_nan_to_num_ext", x, nan, posinf, neginf);
 }
 
 /* A row under the name of another function. */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the exponential functions and their derivatives. */
+ * Rows of the exponential functions, powers and roots, and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/exponential.h"
 
 #include "ht/arithmetics.h"
+#include "ht/complex_math.h"
 #include "ht/factories.h"
+#include "ht/indexing.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/logical.h"
+#include "ht/relational.h"
 
 static const double ln2 = 0.693147180559945309417, ln10 = 2.302585092994045684018;
 
@@ -76,6 +80,34 @@ static void logaddexp2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = ht_div(g, ht_add_scalar(ht_exp2(ht_sub(a, b)), 1));
 }
 
+/* b a^(b - 1), and a^b log a; 0 where the factor is, whatever the other one. */
+static void pow_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *zero = ht_scalar(0);
+    ht_tensor *slope, *flat;
+
+    if (ht_node_needs(node, 0)) {
+        slope = ht_mul(b, ht_pow(a, ht_sub(b, ht_scalar(1))));
+        gin[0] = ht_mul(g, ht__conj(ht_where(ht_eq(b, zero), zero, slope)));
+    }
+    if (ht_node_needs(node, 1)) {
+        slope = ht_mul(ht_pow(a, b), ht_log(a));
+        flat = ht_logical_and(ht_eq(a, zero), ht_ge(ht_real(b), zero));
+        gin[1] = ht_mul(g, ht__conj(ht_where(flat, zero, slope)));
+    }
+}
+
+/* 0 where both are 0. */
+static void hypot_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *y = ht_hypot(a, b);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht__grad_where(ht_mul(g, ht_div(a, y)), ht_ne(y, ht_scalar(0)));
+    if (ht_node_needs(node, 1))
+        gin[1] = ht__grad_where(ht_mul(g, ht_div(b, y)), ht_ne(y, ht_scalar(0)));
+}
+
 /* clang-format off */
 #define FLOATING(f, name, saved)                                                              \
     HT_UNARY(f, .kernel = HT_KERNEL_##name, .result = HT_RESULT_FLOAT, .save = saved, .backward = f##_backward)
@@ -93,4 +125,7 @@ HT_BINARY(logaddexp, .kernel = HT_KERNEL_LOGADDEXP, .result = HT_RESULT_FLOAT, .
           .backward = logaddexp_backward)
 HT_BINARY(logaddexp2, .kernel = HT_KERNEL_LOGADDEXP2, .result = HT_RESULT_FLOAT, .save_operands = true,
           .backward = logaddexp2_backward)
+HT_BINARY(pow, .kernel = HT_KERNEL_POW, .save_operands = true, .backward = pow_backward)
+HT_BINARY(hypot, .kernel = HT_KERNEL_HYPOT, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = hypot_backward)
 /* clang-format on */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of rounding, absolute values, signs and clipping. */
+ * Rows of rounding, absolute values, signs and clipping, and of numbers instead of NaN. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/rounding.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "ht/arithmetics.h"
@@ -11,6 +12,7 @@
 #include "ht/factories.h"
 #include "ht/indexing.h"
 #include "ht/kernels/elementwise.h"
+#include "ht/logical.h"
 #include "ht/relational.h"
 
 /* z / |z|; of real numbers their sign. */
@@ -42,6 +44,16 @@ static void frac_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = g;
 }
 
+static void copysign_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *b = ht_node_saved(node, 1);
+
+    if (ht_node_needs(node, 0))
+        gin[0] = ht_mul(g, ht_mul(ht_sign(ht_node_saved(node, 0)), ht_copysign(ht_scalar(1), b)));
+    if (ht_node_needs(node, 1))
+        gin[1] = b != NULL ? ht_zeros_like(b) : NULL;
+}
+
 /* clang-format off */
 HT_UNARY(ceil, .kernel = HT_KERNEL_CEIL, .backward = ht__zero_backward)
 HT_UNARY(floor, .kernel = HT_KERNEL_FLOOR, .backward = ht__zero_backward)
@@ -50,6 +62,8 @@ HT_UNARY(round, .kernel = HT_KERNEL_ROUND, .backward = ht__zero_backward)
 HT_UNARY(sign, .kernel = HT_KERNEL_SIGN, .save = HT_SAVE_INPUT, .backward = sign_backward)
 HT_UNARY(abs, .kernel = HT_KERNEL_ABS, .result = HT_RESULT_REAL, .save = HT_SAVE_INPUT,
          .backward = abs_backward)
+HT_BINARY(copysign, .kernel = HT_KERNEL_COPYSIGN, .result = HT_RESULT_FLOAT, .save_operands = true,
+          .backward = copysign_backward)
 /* clang-format on */
 
 static const ht_unary_op frac_op = {.name = "ht_modf",
@@ -176,4 +190,51 @@ ht_tensor *ht_clip(ht_tensor *x, double min, double max)
 ht_tensor *ht_clip_ext(ht_tensor *x, ht_number min, ht_number max)
 {
     return HT_IS_NULL(x, "ht_clip_ext", "x") ? NULL : clip("ht_clip_ext", x, min, max);
+}
+
+static void nan_to_num_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht_tensor *x = ht_node_saved(node, 0);
+
+    gin[0] = x != NULL ? ht__grad_where(g, ht_isfinite(x)) : NULL;
+}
+
+static ht_tensor *nan_to_num(const char *what, ht_tensor *x, double nan, double posinf,
+                             double neginf)
+{
+    const ht_unary_op op = {.name = what,
+                            .kernel = HT_KERNEL_NAN_TO_NUM,
+                            .save = HT_SAVE_INPUT,
+                            .backward = nan_to_num_backward};
+
+    return ht__unary_with(&op, x, &(ht_beside){.param = {nan, posinf, neginf}});
+}
+
+/* The greatest finite number. */
+static double greatest(ht_dtype dtype)
+{
+    return dtype == HT_FLOAT16    ? 65504
+           : dtype == HT_BFLOAT16 ? 0x1.fep127
+           : dtype == HT_FLOAT32  ? FLT_MAX
+                                  : DBL_MAX;
+}
+
+ht_tensor *ht_nan_to_num(ht_tensor *x)
+{
+    double most;
+
+    if (HT_IS_NULL(x, "ht_nan_to_num", "x"))
+        return NULL;
+    most = greatest(x->body->dtype);
+    return ht__dtype_is_exact(x->body->dtype) ? ht_copy(x)
+                                              : nan_to_num("ht_nan_to_num", x, 0, most, -most);
+}
+
+ht_tensor *ht_nan_to_num_ext(ht_tensor *x, double nan, double posinf, double neginf)
+{
+    if (HT_IS_NULL(x, "ht_nan_to_num_ext", "x"))
+        return NULL;
+    return ht__dtype_is_exact(x->body->dtype)
+               ? ht_copy(x)
+               : nan_to_num("ht_nan_to_num_ext", x, nan, posinf, neginf);
 }

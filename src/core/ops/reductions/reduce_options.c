@@ -158,10 +158,3 @@ ht_tensor *ht__masked(const char *what, ht_tensor *x, ht_tensor *where)
         x = ht_astype(x, HT_INT64);
     return where != NULL ? ht__binary(&op, x, where) : NULL;
 }
-
-ht_tensor *ht__count_where(const char *what, const ht_tensor *x, ht_tensor *where,
-                           const ht_reduce_over *over)
-{
-    where = ht__broadcast_to(what, "options.where", where, x->body->ndim, x->body->shape);
-    return where != NULL ? ht__sum_over(what, where, over) : NULL;
-}

@@ -40,6 +40,13 @@ ht_tensor *ht__sum_over(const char *what, ht_tensor *x, const ht_reduce_over *ov
     return ht__reduce_over(&row, x, over);
 }
 
+ht_tensor *ht__count_where(const char *what, const ht_tensor *x, ht_tensor *where,
+                           const ht_reduce_over *over)
+{
+    where = ht__broadcast_to(what, "options.where", where, x->body->ndim, x->body->shape);
+    return where != NULL ? ht__sum_over(what, where, over) : NULL;
+}
+
 /* x in the dtype that is asked for, if there is one, and that of the result. */
 static ht_tensor *as_asked(ht_tensor *x, const ht_reduce_options *o, ht_dtype *result)
 {
