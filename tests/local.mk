@@ -694,6 +694,7 @@ endif
 
 check_LTLIBRARIES += libht_test.la
 libht_test_la_SOURCES = \
+	tests/activation_rows.h \
 	tests/activation_values.h \
 	tests/agrees.c \
 	tests/agrees.h \

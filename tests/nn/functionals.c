@@ -69,30 +69,9 @@ CALL(cross_entropy)
     return ht_cross_entropy(in[0], in[1], (ht_reduction_mode)row->mode);
 }
 
-CALL(mse_loss)
-{
-    return ht_mse_loss(in[0], in[1], (ht_reduction_mode)row->mode);
-}
-
-CALL(l1_loss)
-{
-    return ht_l1_loss(in[0], in[1], (ht_reduction_mode)row->mode);
-}
-
-CALL(smooth_l1_loss)
-{
-    return ht_smooth_l1_loss(in[0], in[1], row->number, (ht_reduction_mode)row->mode);
-}
-
-CALL(huber_loss)
-{
-    return ht_huber_loss(in[0], in[1], row->number, (ht_reduction_mode)row->mode);
-}
-
 /* clang-format off */
 #define FIRST(name, ndim, ...) {name, HT_FLOAT64, ndim, {__VA_ARGS__}, NN_SPLITS | NN_GRAD}
 #define OTHER(name, ndim, ...) {name, HT_FLOAT64, ndim, {__VA_ARGS__}, NN_GRAD}
-#define LOSS .operands = {X, FIRST("target", 2, 4, 3)}
 #define CLASSES(name) .operands = {FIRST(name, 2, 4, 3), {"target", HT_INT32, 1, {4}, NN_SPLITS}}
 #define NORM .operands = {FIRST("x", 3, 4, 3, 2), {"running_mean", HT_FLOAT64, 1, {3}, 0}, \
               {"running_var", HT_FLOAT64, 1, {3}, NN_POSITIVE}, OTHER("weight", 1, 3), OTHER("bias", 1, 3)}
@@ -125,11 +104,6 @@ const nn_functional nn_functionals[] = {
     NN_WINDOW_ROWS,
     REDUCED("ht_nll_loss", nll_loss, P(CLASSES("log_probs")), 0),
     REDUCED("ht_cross_entropy", cross_entropy, P(CLASSES("logits")), 0),
-    REDUCED("ht_mse_loss", mse_loss, P(LOSS), 0),
-    REDUCED("ht_l1_loss", l1_loss, P(LOSS), 0),
-    REDUCED("ht_smooth_l1_loss", smooth_l1_loss, P(LOSS), 0.3),
-    {"ht_smooth_l1_loss", smooth_l1_loss, 2, 2, LOSS, 0, HT_MEAN, .variant = true},
-    REDUCED("ht_huber_loss", huber_loss, P(LOSS), 0.4),
     LOSS_ROWS,
     {.name = NULL}};
 /* clang-format on */

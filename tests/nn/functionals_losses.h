@@ -59,6 +59,10 @@ static ht_tensor *squared_distance(ht_tensor *a, ht_tensor *b, void *user)
 /* clang-format off */
 #define LOSS_CALL(f, call) static ht_tensor *f(ht_tensor *in[], const nn_functional *row) \
     { const ht_reduction_mode mode = (ht_reduction_mode)row->mode; return call; }
+LOSS_CALL(mse, ht_mse_loss(in[0], in[1], mode))
+LOSS_CALL(l1, ht_l1_loss(in[0], in[1], mode))
+LOSS_CALL(smooth_l1, ht_smooth_l1_loss(in[0], in[1], row->number, mode))
+LOSS_CALL(huber, ht_huber_loss(in[0], in[1], row->number, mode))
 LOSS_CALL(gaussian_nll, ht_gaussian_nll_loss(in[0], in[1], in[2], true, 1e-6, mode))
 LOSS_CALL(kl_div, ht_kl_div(in[0], in[1], row->number != 0, mode))
 LOSS_CALL(bce, ht_binary_cross_entropy(ht_sigmoid(in[0]), in[1], in[2], mode))
@@ -88,6 +92,11 @@ LOSS_CALL(triplet_distance, ht_triplet_margin_with_distance_loss(in[0], in[1], i
     {name, call, count, required, operands, number, HT_NO_REDUCTION, .variant = true}
 #define THREE(a, b, c) LIST(FIRST(a, 2, 4, 3), FIRST(b, 2, 4, 3), FIRST(c, 2, 4, 3))
 #define LOSS_ROWS \
+    REDUCED("ht_mse_loss", mse, P(LIST(X, TARGET)), 0), \
+    REDUCED("ht_l1_loss", l1, P(LIST(X, TARGET)), 0), \
+    REDUCED("ht_smooth_l1_loss", smooth_l1, P(LIST(X, TARGET)), 0.3), \
+    {"ht_smooth_l1_loss", smooth_l1, 2, 2, LIST(X, TARGET), 0, HT_MEAN, .variant = true}, \
+    REDUCED("ht_huber_loss", huber, P(LIST(X, TARGET)), 0.4), \
     REDUCED("ht_poisson_nll_loss", poisson_nll, P(LIST(X, TARGET)), 0), \
     REDUCED("ht_kl_div", kl_div, P(LIST(X, SHARES)), 0), \
     REDUCED("ht_soft_margin_loss", soft_margin, P(LIST(X, TARGET)), 0), \

@@ -7,7 +7,6 @@
 /* clang-format off */
 #define REFUSED_ATTENTION "ht_scaled_dot_product_attention"
 #define ATTENTION_REFUSALS \
-    {REFUSED_ATTENTION, "query", OTHER_DTYPE, "query is int64, expected a floating dtype"}, \
     {REFUSED_ATTENTION, "query", ONE_MORE, "query is (4, 3, 2, 1), key is (4, 5, 2), expected (..., L, E) and (..., S, E)"}, \
     {REFUSED_ATTENTION, "query", LONGER, "query is (5, 3, 2), key is (4, 5, 2): the leading axes do not broadcast"}, \
     {REFUSED_ATTENTION, "query", SPLIT, "query is split along axis 2; only the batch axis (0) may be split"}, \

@@ -17,26 +17,21 @@
     {function, name, LONGER, "x is " x ", " name " is " longer ", expected (N, C, ...) and (C)"}, \
     {function, name, SPLIT, name " is split along axis 0, expected a replicated tensor"}
 #define NORM_REFUSALS \
-    {"ht_layer_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_layer_norm", "x", ONE_MORE, "x is (4, 3, 2, 1), expected last axes of (3, 2)"}, \
     {"ht_layer_norm", "x", SPLIT, "x is split along axis 2, expected a split of an axis that is not normalised"}, \
     REFUSED_AS_LAST_AXES("ht_layer_norm", "weight", "(3, 2)", "(3, 2, 1)", "(4, 2)", "1"), \
     REFUSED_AS_LAST_AXES("ht_layer_norm", "bias", "(3, 2)", "(3, 2, 1)", "(4, 2)", "1"), \
-    {"ht_group_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_group_norm", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"}, \
     REFUSED_AS_CHANNELS("ht_group_norm", "weight", "(4, 6, 2)", "(6,)", "(6, 1)", "(7,)"), \
     REFUSED_AS_CHANNELS("ht_group_norm", "bias", "(4, 6, 2)", "(6,)", "(6, 1)", "(7,)"), \
-    {"ht_instance_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_instance_norm", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"}, \
     REFUSED_AS_CHANNELS("ht_instance_norm", "running_mean", "(4, 3, 2, 2)", "(3,)", "(3, 1)", "(4,)"), \
     REFUSED_AS_CHANNELS("ht_instance_norm", "running_var", "(4, 3, 2, 2)", "(3,)", "(3, 1)", "(4,)"), \
     REFUSED_AS_CHANNELS("ht_instance_norm", "weight", "(4, 3, 2, 2)", "(3,)", "(3, 1)", "(4,)"), \
     REFUSED_AS_CHANNELS("ht_instance_norm", "bias", "(4, 3, 2, 2)", "(3,)", "(3, 1)", "(4,)"), \
-    {"ht_rms_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_rms_norm", "x", ONE_MORE, "x is (4, 3, 2, 1), expected last axes of (3, 2)"}, \
     {"ht_rms_norm", "x", SPLIT, "x is split along axis 2, expected a split of an axis that is not normalised"}, \
     REFUSED_AS_LAST_AXES("ht_rms_norm", "weight", "(3, 2)", "(3, 2, 1)", "(4, 2)", "1"), \
-    {"ht_local_response_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_local_response_norm", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"}
 /* clang-format on */
 

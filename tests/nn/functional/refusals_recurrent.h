@@ -7,7 +7,6 @@
 /* clang-format off */
 /* g: how many rows the weights have; more: one more. */
 #define REFUSED_WEIGHTS(name, g, more) \
-    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {name, "weight_ih", OTHER_DTYPE, "x is float64, weight_ih is float32"}, \
     {name, "weight_ih", ONE_MORE, "weight_ih is (" g ", 3, 1), expected (gates, in)"}, \
     {name, "weight_ih", LONGER, \

@@ -7,7 +7,6 @@
 /* clang-format off */
 /* Operands of a convolution: x with one axis more, its axes and the last one; the same of the weight. */
 #define REFUSED_CONV(name, x_more, x_axes, x_last, w_more, w_axes, w_last) \
-    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {name, "x", ONE_MORE, "x is " x_more ", expected " x_axes}, \
     {name, "x", SPLIT, "x is split along axis " x_last "; only the batch axis (0) may be split"}, \
     {name, "weight", OTHER_DTYPE, "x is float64, weight is float32"}, \
@@ -25,7 +24,6 @@
     {name, "bias", ONE_MORE, "bias is " bias_more ", expected (O)"}, \
     {name, "bias", LONGER, "bias is " bias_longer ", weight is " weight ": channels"}
 #define REFUSED_POOL(name) \
-    {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {name, "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"}
 #define WINDOW_REFUSALS \
     REFUSED_CONV("ht_conv1d", "(4, 3, 5, 1)", "(N, C, L)", "2", "(2, 3, 2, 1)", "(O, C / groups, kw)", "2"), \
@@ -52,14 +50,12 @@
     {"ht_max_unpool", "indices", OTHER_DTYPE, "indices is float32, expected an integer dtype"}, \
     {"ht_max_unpool", "indices", ONE_MORE, "x is (4, 2, 3), indices is (4, 2, 3, 1), expected the same shape"}, \
     {"ht_max_unpool", "indices", LONGER, "x is (4, 2, 3), indices is (5, 2, 3), expected (N, C, L, ...) and (N, C, L, ...)"}, \
-    {"ht_fractional_max_pool", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_fractional_max_pool", "x", ONE_MORE, "x is (3, 2, 5, 4, 1): 2 windows of 2 do not begin at different elements of axis 4"}, \
     {"ht_fractional_max_pool", "x", LONGER, "x is (4, 2, 5, 4), samples is (3, 2, 2), expected (N, C, L, ...) and (N, C, S)"}, \
     {"ht_fractional_max_pool", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"}, \
     {"ht_fractional_max_pool", "samples", ONE_MORE, "samples is (3, 2, 2, 1), expected (N, C, S)"}, \
     {"ht_fractional_max_pool", "samples", LONGER, "x is (3, 2, 5, 4), samples is (4, 2, 2), expected (N, C, L, ...) and (N, C, S)"}, \
     {"ht_lp_pool", "x", ONE_MORE, "x is (4, 2, 5, 1): a window of (2, 2) does not fit"}, \
-    {"ht_unfold", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}, \
     {"ht_unfold", "x", ONE_MORE, "x is (3, 2, 3, 4, 1), expected (N, C, H, W)"}, \
     {"ht_unfold", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"}, \
     REFUSED_POOL("ht_fold"), \

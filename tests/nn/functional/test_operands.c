@@ -33,7 +33,6 @@ static const ht_status codes[FAULTS] = {
     [RANKS] = HT_ERR_COMM};
 
 /* clang-format off */
-#define FLOATING(name) {name, "x", OTHER_DTYPE, "x is int64, expected a floating dtype"}
 #define LOSS_OF_ONE_SHAPE(name) \
     {name, "x", ONE_MORE, "x is (4, 3, 1), target is (4, 3), expected the same shape"}, \
     {name, "x", LONGER, "x is (5, 3), target is (4, 3), expected the same shape"}, \
@@ -41,14 +40,14 @@ static const ht_status codes[FAULTS] = {
     {name, "target", LONGER, "x is (4, 3), target is (5, 3), expected the same shape"}
 /* clang-format on */
 
-/* What is refused, beside what no functional takes (the last three faults); all else is taken. */
+/* What is refused, beside what no functional takes (the last three faults) and what is_floating
+ * says; all else is taken. */
 static const struct refusal {
     const char *functional, *operand;
     enum fault fault;
     const char *said;
 } refusals[] = {
     {"ht_leaky_relu", "x", OTHER_DTYPE, "not defined for int64"},
-    {"ht_linear", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
     {"ht_linear", "x", ONE_MORE,
      "x is (4, 3, 1), weight is (2, 3), expected (..., in) and (out, in)"},
     {"ht_linear", "x", SPLIT, "x is split along axis 1; only the batch axis (0) may be split"},
@@ -60,7 +59,6 @@ static const struct refusal {
     {"ht_linear", "bias", ONE_MORE, "bias is (2, 1), expected (out)"},
     {"ht_linear", "bias", LONGER, "weight is (2, 3), bias is (3,), expected (out, in) and (out)"},
     {"ht_linear", "bias", SPLIT, "bias is split along axis 0, expected a replicated tensor"},
-    {"ht_conv2d", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
     {"ht_conv2d", "x", ONE_MORE, "x is (4, 3, 5, 5, 1), expected (N, C, H, W)"},
     {"ht_conv2d", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"},
     {"ht_conv2d", "weight", OTHER_DTYPE, "x is float64, weight is float32"},
@@ -74,13 +72,9 @@ static const struct refusal {
     {"ht_conv2d", "bias", LONGER,
      "weight is (2, 3, 1, 2), bias is (3,), expected (O, C / groups, kh, kw) and (O)"},
     {"ht_conv2d", "bias", SPLIT, "bias is split along axis 0, expected a replicated tensor"},
-    {"ht_max_pool2d", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
     {"ht_max_pool2d", "x", ONE_MORE, "x is (4, 3, 5, 5, 1), expected (N, C, H, W)"},
     {"ht_max_pool2d", "x", SPLIT, "x is split along axis 3; only the batch axis (0) may be split"},
-    {"ht_dropout", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
-    {"ht_dropout2d", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
     {"ht_dropout2d", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"},
-    {"ht_batch_norm", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
     {"ht_batch_norm", "x", SPLIT, "x is split along axis 2; only the batch axis (0) may be split"},
     {"ht_batch_norm", "running_mean", OTHER_DTYPE, "x is float64, running_mean is float32"},
     {"ht_batch_norm", "running_mean", ONE_MORE, "running_mean is (3, 1), expected (C)"},
@@ -110,8 +104,6 @@ static const struct refusal {
     RECURRENT_REFUSALS,
     SHAPE_REFUSALS,
     WINDOW_REFUSALS,
-    {"ht_log_softmax", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
-    {"ht_nll_loss", "log_probs", OTHER_DTYPE, "log_probs is int64, expected a floating dtype"},
     {"ht_nll_loss", "log_probs", ONE_MORE, "log_probs is (4, 3, 1), expected (N, C)"},
     {"ht_nll_loss", "log_probs", LONGER,
      "log_probs is (5, 3), target is (4,), expected (N, C) and (N)"},
@@ -121,7 +113,6 @@ static const struct refusal {
     {"ht_nll_loss", "target", ONE_MORE, "target is (4, 1), expected (N)"},
     {"ht_nll_loss", "target", LONGER,
      "log_probs is (4, 3), target is (5,), expected (N, C) and (N)"},
-    {"ht_cross_entropy", "logits", OTHER_DTYPE, "logits is int64, expected a floating dtype"},
     {"ht_cross_entropy", "logits", ONE_MORE, "logits is (4, 3, 1), expected (N, C)"},
     {"ht_cross_entropy", "logits", LONGER,
      "logits is (5, 3), target is (4,), expected (N, C) and (N)"},
@@ -133,26 +124,6 @@ static const struct refusal {
      "logits is (4, 3), target is (5,), expected (N, C) and (N)"},
     {"ht_gelu", "x", OTHER_DTYPE, "not defined for int64"},
     {"ht_silu", "x", OTHER_DTYPE, "not defined for int64"},
-    FLOATING("ht_relu6"),
-    FLOATING("ht_rrelu"),
-    FLOATING("ht_gelu_tanh"),
-    FLOATING("ht_logsigmoid"),
-    FLOATING("ht_hardtanh"),
-    FLOATING("ht_hardsigmoid"),
-    FLOATING("ht_hardswish"),
-    FLOATING("ht_hardshrink"),
-    FLOATING("ht_softshrink"),
-    FLOATING("ht_threshold"),
-    FLOATING("ht_softsign"),
-    FLOATING("ht_tanhshrink"),
-    FLOATING("ht_glu"),
-    FLOATING("ht_softmax"),
-    FLOATING("ht_softmin"),
-    FLOATING("ht_prelu"),
-    FLOATING("ht_dropout1d"),
-    FLOATING("ht_dropout3d"),
-    FLOATING("ht_alpha_dropout"),
-    FLOATING("ht_feature_alpha_dropout"),
     {"ht_elu", "x", OTHER_DTYPE, "not defined for int64"},
     {"ht_celu", "x", OTHER_DTYPE, "not defined for int64"},
     {"ht_selu", "x", OTHER_DTYPE, "not defined for int64"},
@@ -176,14 +147,9 @@ static const struct refusal {
     LOSS_OF_ONE_SHAPE("ht_smooth_l1_loss"),
     LOSS_OF_ONE_SHAPE("ht_huber_loss"),
     LOSS_OF_ONE_SHAPE("ht_poisson_nll_loss"),
-    FLOATING("ht_poisson_nll_loss"),
     LOSS_OF_ONE_SHAPE("ht_kl_div"),
-    FLOATING("ht_kl_div"),
     LOSS_OF_ONE_SHAPE("ht_soft_margin_loss"),
-    FLOATING("ht_soft_margin_loss"),
     LOSS_OF_ONE_SHAPE("ht_hinge_embedding_loss"),
-    FLOATING("ht_hinge_embedding_loss"),
-    {"ht_nll_loss_ext", "log_probs", OTHER_DTYPE, "log_probs is int64, expected a floating dtype"},
     {"ht_nll_loss_ext", "log_probs", ONE_MORE,
      "log_probs is (4, 3, 1), target is (4,), expected (N, C, ...) and (N, ...)"},
     {"ht_nll_loss_ext", "log_probs", LONGER,
@@ -201,10 +167,22 @@ static const struct refusal {
      "weight has 4 elements, expected 3, a factor for each class"},
     {"ht_nll_loss_ext", "weight", SPLIT,
      "weight is split along axis 0, expected a replicated tensor"},
-    {"ht_smooth_l1_loss", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
-    {"ht_huber_loss", "x", OTHER_DTYPE, "x is int64, expected a floating dtype"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
+
+/* Functionals whose first operand has any dtype; that of all others is floating. */
+static const char *const any_dtype[] = {
+    "ht_relu",          "ht_relu_",           "ht_pad_ext",
+    "ht_pixel_shuffle", "ht_pixel_unshuffle", "ht_channel_shuffle",
+    "ht_mse_loss",      "ht_l1_loss"};
+
+static bool is_floating(const nn_functional *f)
+{
+    for (size_t i = 0; i < sizeof any_dtype / sizeof *any_dtype; i++)
+        if (strcmp(any_dtype[i], f->name) == 0)
+            return false;
+    return f->operands[0].dtype == HT_FLOAT64;
+}
 
 /* Floating for class numbers, integer for what comes first, of another precision beside that. */
 static ht_dtype other_dtype(ht_dtype dtype, bool first)
@@ -253,7 +231,8 @@ static bool expected(const nn_functional *f, int i, enum fault fault, char text[
         snprintf(text, 256, "%s: %s", f->name, refusals[r].said);
         return true;
     }
-    return false;
+    snprintf(text, 256, "%s: %s is int64, expected a floating dtype", f->name, first);
+    return fault == OTHER_DTYPE && i == 0 && is_floating(f);
 }
 
 /* Operand i of a call with a fault, and all others good. */

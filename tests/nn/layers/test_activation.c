@@ -3,6 +3,7 @@
 /* Layers of activations give what their functions give; exact values and derivatives. */
 #include <string.h>
 
+#include "activation_rows.h"
 #include "elementwise.h"
 #include "golden/activations.h"
 #include "nn/nn_test.h"
@@ -21,6 +22,43 @@ static void layers_call_their_functions(void **state)
             continue;
         ht_test_expect_same(ht_forward(layer, x), f->call(x), 0);
         assert_int_equal(ht_module_parameter_count(layer), 0);
+        ht_release(layer);
+    }
+}
+
+/* clang-format off */
+ACTIVATIONS_OF_X(VALUE_OF_X)
+#define ROW_OF_X(f, function, layer, value, slope, ...) {function, layer, f, f##_slope},
+/* clang-format on */
+
+static const struct {
+    ht_tensor *(*call)(ht_tensor *x);
+    ht_module *(*layer)(void);
+    double (*value)(double x);
+    double (*slope)(double x);
+} of_x[] = {ACTIVATIONS_OF_X(ROW_OF_X)};
+
+static void compositions_are_those_of_their_formulas(void **state)
+{
+    enum { N = 8 };
+    const double at[N] = {-20, -3.5, -1.25, -0.375, 0.375, 1.25, 3.5, 20};
+    double y[N], dx[N];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) {
+        ht_tensor *x = ht_array(at, HT_SHAPE(N), HT_FLOAT64, 0), *result;
+        ht_module *layer = of_x[i].layer();
+
+        for (int k = 0; k < N; k++) {
+            y[k] = of_x[i].value(at[k]);
+            dx[k] = of_x[i].slope(at[k]);
+        }
+        ht_tensor_set_requires_grad(x, true);
+        result = of_x[i].call(x);
+        ht_test_expect(result, y, 1e-15);
+        assert_int_equal(ht_backward(ht_sum(result, HT_NONE)), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(x), dx, 2e-15);
+        ht_test_expect_same(ht_forward(layer, x), result, 0);
         ht_release(layer);
     }
 }
@@ -110,6 +148,7 @@ static void gradients_are_products_with_the_slope(void **state)
 }
 
 HT_TEST_SUITE(test_activation, cmocka_unit_test(layers_call_their_functions),
+              cmocka_unit_test(compositions_are_those_of_their_formulas),
               cmocka_unit_test(values_and_derivatives_are_exact),
               cmocka_unit_test(values_are_the_same_without_a_gradient),
               cmocka_unit_test(kept_graphs_give_the_same_gradient_again),

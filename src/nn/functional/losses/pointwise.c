@@ -48,13 +48,6 @@ static ht_tensor *smooth_l1_error(ht_tensor *x, ht_tensor *target, double beta)
                     : absolute_error(x, target, beta);
 }
 
-static const pointwise_loss mse = {"ht_mse_loss", squared_error, .number = NULL};
-static const pointwise_loss l1 = {"ht_l1_loss", absolute_error, .number = NULL};
-static const pointwise_loss smooth_l1 = {
-    "ht_smooth_l1_loss", smooth_l1_error, HT_DTYPE_FLOATING, HT_DTYPE_REAL, "beta", 0, false};
-static const pointwise_loss huber = {
-    "ht_huber_loss", huber_error, HT_DTYPE_FLOATING, HT_DTYPE_REAL, "delta", 0, true};
-
 static bool check_number(const pointwise_loss *loss, const ht_tensor *x, double number)
 {
     if (loss->number == NULL ||
@@ -84,23 +77,20 @@ static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *targe
     return ht__reduce_losses(losses, reduction);
 }
 
-ht_tensor *ht_mse_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)
-{
-    return run(&mse, x, target, 0, reduction);
-}
+/* clang-format off */
+/* A row and its public function, of x and target; and of a number in its range. */
+#define LOSS(f, error, dtype, target_dtype) \
+    static const pointwise_loss f##_row = {"ht_" #f, error, dtype, target_dtype, .number = NULL}; \
+    ht_tensor *ht_##f(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction) \
+    { return run(&f##_row, x, target, 0, reduction); }
+#define LOSS_WITH(f, error, number, low, above) \
+    static const pointwise_loss f##_row = \
+        {"ht_" #f, error, HT_DTYPE_FLOATING, HT_DTYPE_REAL, #number, low, above}; \
+    ht_tensor *ht_##f(ht_tensor *x, ht_tensor *target, double number, ht_reduction_mode reduction) \
+    { return run(&f##_row, x, target, number, reduction); }
 
-ht_tensor *ht_l1_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction)
-{
-    return run(&l1, x, target, 0, reduction);
-}
-
-ht_tensor *ht_smooth_l1_loss(ht_tensor *x, ht_tensor *target, double beta,
-                             ht_reduction_mode reduction)
-{
-    return run(&smooth_l1, x, target, beta, reduction);
-}
-
-ht_tensor *ht_huber_loss(ht_tensor *x, ht_tensor *target, double delta, ht_reduction_mode reduction)
-{
-    return run(&huber, x, target, delta, reduction);
-}
+LOSS(mse_loss, squared_error, HT_DTYPE_ANY, HT_DTYPE_ANY)
+LOSS(l1_loss, absolute_error, HT_DTYPE_ANY, HT_DTYPE_ANY)
+LOSS_WITH(smooth_l1_loss, smooth_l1_error, beta, 0, false)
+LOSS_WITH(huber_loss, huber_error, delta, 0, true)
+/* clang-format on */

@@ -3,6 +3,7 @@
  * Activations with their parameters: a row each, with value and slope in double. */
 #include <string.h>
 
+#include "activation_rows.h"
 #include "fuzz/ops/nn/ops_layers.h"
 
 /* Value and slope at x; the bends of the function, where a value in doubt may be on either side. */
@@ -15,11 +16,6 @@ struct activation {
 };
 
 #define LIMIT 0.75
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 static ht_tensor *call_elu(ht_tensor *x)
 {
     return ht_elu(x, LIMIT);
@@ -46,41 +42,6 @@ static double celu_slope(double x)
     return x > 0 ? 1 : exp(x / LIMIT);
 }
 
-static const double selu_alpha = 1.6732632423543772848, selu_scale = 1.0507009873554804934;
-static double selu(double x)
-{
-    return selu_scale * (x > 0 ? x : selu_alpha * expm1(x));
-}
-static double selu_slope(double x)
-{
-    return selu_scale * (x > 0 ? 1 : selu_alpha * exp(x));
-}
-
-static double gelu_inner(double x)
-{
-    return sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
-}
-static double gelu_tanh(double x)
-{
-    return x * (1 + tanh(gelu_inner(x))) / 2;
-}
-static double gelu_tanh_slope(double x)
-{
-    const double t = tanh(gelu_inner(x));
-    const double inner = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
-
-    return (1 + t) / 2 + x * (1 - t * t) * inner / 2;
-}
-
-static double logsigmoid(double x)
-{
-    return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x));
-}
-static double logsigmoid_slope(double x)
-{
-    return sigmoid(-x);
-}
-
 static ht_tensor *call_softplus(ht_tensor *x)
 {
     return ht_softplus(x, 2, 3);
@@ -91,7 +52,7 @@ static double softplus(double x)
 }
 static double softplus_slope(double x)
 {
-    return 2 * x > 3 ? 1 : sigmoid(2 * x);
+    return 2 * x > 3 ? 1 : sigmoid_of(2 * x);
 }
 
 static ht_tensor *call_hardtanh(ht_tensor *x)
@@ -105,24 +66,6 @@ static double hardtanh(double x)
 static double hardtanh_slope(double x)
 {
     return x > -LIMIT && x < 1.5;
-}
-
-static double relu6(double x)
-{
-    return fmin(fmax(x, 0), 6);
-}
-static double relu6_slope(double x)
-{
-    return x > 0 && x < 6;
-}
-
-static double hardsigmoid(double x)
-{
-    return relu6(x + 3) / 6;
-}
-static double hardsigmoid_slope(double x)
-{
-    return relu6_slope(x + 3) / 6;
 }
 
 static ht_tensor *call_hardshrink(ht_tensor *x)
@@ -160,24 +103,6 @@ static double threshold_slope(double x)
     return x > LIMIT;
 }
 
-static double softsign(double x)
-{
-    return x / (1 + fabs(x));
-}
-static double softsign_slope(double x)
-{
-    return 1 / ((1 + fabs(x)) * (1 + fabs(x)));
-}
-
-static double tanhshrink(double x)
-{
-    return x - tanh(x);
-}
-static double tanhshrink_slope(double x)
-{
-    return tanh(x) * tanh(x);
-}
-
 static ht_tensor *call_rrelu(ht_tensor *x)
 {
     return ht_rrelu(x, 0.25, 0.5, false, 0, 0);
@@ -191,22 +116,20 @@ static double rrelu_slope(double x)
     return x > 0 ? 1 : 0.375;
 }
 
+/* clang-format off */
+ACTIVATIONS_OF_X(VALUE_OF_X)
+#define ROW_OF_X(f, function, layer, value, slope, ...) {#f, function, f, f##_slope, {__VA_ARGS__}},
+/* clang-format on */
+
 /* Without hardswish, whose slope at its bends its header leaves open. */
 static const struct activation activations[] = {
-    {"elu", call_elu, elu, elu_slope, {0, 0}},
+    ACTIVATIONS_OF_X(ROW_OF_X){"elu", call_elu, elu, elu_slope, {0, 0}},
     {"celu", call_celu, celu, celu_slope, {0, 0}},
-    {"selu", ht_selu, selu, selu_slope, {0, 0}},
-    {"gelu_tanh", ht_gelu_tanh, gelu_tanh, gelu_tanh_slope, {NAN, NAN}},
-    {"logsigmoid", ht_logsigmoid, logsigmoid, logsigmoid_slope, {NAN, NAN}},
     {"softplus", call_softplus, softplus, softplus_slope, {1.5, 1.5}},
     {"hardtanh", call_hardtanh, hardtanh, hardtanh_slope, {-LIMIT, 1.5}},
-    {"relu6", ht_relu6, relu6, relu6_slope, {0, 6}},
-    {"hardsigmoid", ht_hardsigmoid, hardsigmoid, hardsigmoid_slope, {-3, 3}},
     {"hardshrink", call_hardshrink, hardshrink, hardshrink_slope, {-LIMIT, LIMIT}},
     {"softshrink", call_softshrink, softshrink, hardshrink_slope, {-LIMIT, LIMIT}},
     {"threshold", call_threshold, threshold, threshold_slope, {LIMIT, LIMIT}},
-    {"softsign", ht_softsign, softsign, softsign_slope, {NAN, NAN}},
-    {"tanhshrink", ht_tanhshrink, tanhshrink, tanhshrink_slope, {NAN, NAN}},
     {"rrelu", call_rrelu, rrelu, rrelu_slope, {0, 0}},
 };
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
