@@ -62,6 +62,20 @@ static void say_too_late(void)
                      ht__process.ended_by);
 }
 
+/* Takes one from the count. The only holder needs no atomic subtraction: nobody else has a handle
+ * from which the count could grow meanwhile. */
+static bool is_last(ht_object *base)
+{
+    if (atomic_load_explicit(&base->count, memory_order_acquire) == 1) {
+        atomic_store_explicit(&base->count, 0, memory_order_relaxed);
+        return true;
+    }
+    if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    return true;
+}
+
 void ht_release(void *object)
 {
     ht_object *base = object;
@@ -73,9 +87,8 @@ void ht_release(void *object)
     }
     if (!HT_IS_THERE(object))
         return;
-    if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
+    if (!is_last(base))
         return;
-    atomic_thread_fence(memory_order_acquire);
     entered = ht__place_enter("it was released", HT_CALLER);
     base->kind->destroy(object);
     ht__place_leave(entered);

@@ -10,14 +10,15 @@
 #define SMALLEST 256
 #define CLASSES  160 /* up to 256 B * 2^40 */
 
-typedef struct free_block {
-    struct free_block *next;
-    void *memory;
-} free_block;
+/* The last freed is the first to be taken. */
+typedef struct free_blocks {
+    void **memory;
+    int count, capacity;
+} free_blocks;
 
 typedef struct ht_cache {
     pthread_mutex_t mutex;
-    free_block *free[CLASSES];
+    free_blocks free[CLASSES];
     ht_device_memory statistics;
 } ht_cache;
 
@@ -50,16 +51,26 @@ static int class_of(size_t bytes)
 
 static void *take_cached(ht_cache *cache, int class)
 {
-    free_block *block = cache->free[class];
-    void *memory;
+    free_blocks *blocks = &cache->free[class];
 
-    if (block == NULL)
+    if (blocks->count == 0)
         return NULL;
-    cache->free[class] = block->next;
-    memory = block->memory;
-    ht__block_free(block, sizeof *block);
     cache->statistics.cached -= class_bytes(class);
-    return memory;
+    return blocks->memory[--blocks->count];
+}
+
+/* Under the lock, as take_cached. */
+static void keep(ht_cache *cache, int class, void *memory)
+{
+    free_blocks *blocks = &cache->free[class];
+
+    if (blocks->count == blocks->capacity) {
+        blocks->capacity = blocks->capacity > 0 ? 2 * blocks->capacity : 16;
+        blocks->memory = ht__realloc(blocks->memory,
+                                     (size_t)blocks->capacity * sizeof *blocks->memory);
+    }
+    blocks->memory[blocks->count++] = memory;
+    cache->statistics.cached += class_bytes(class);
 }
 
 static void empty_cache(ht_device *device)
@@ -107,18 +118,12 @@ void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got)
 void ht__device_free(ht_device *device, void *memory, size_t got)
 {
     ht_cache *cache = device->cache;
-    free_block *block;
-    int class = class_of(got);
 
     if (memory == NULL)
         return;
-    block = ht__block_alloc(sizeof *block);
-    block->memory = memory;
     pthread_mutex_lock(&cache->mutex);
-    block->next = cache->free[class];
-    cache->free[class] = block;
+    keep(cache, class_of(got), memory);
     cache->statistics.in_use -= got;
-    cache->statistics.cached += got;
     pthread_mutex_unlock(&cache->mutex);
 }
 
@@ -146,5 +151,7 @@ void ht__cache_free(ht_device *device)
 {
     ht_device_empty_cache(device);
     pthread_mutex_destroy(&device->cache->mutex);
+    for (int class = 0; class < CLASSES; class ++)
+        ht__free(device->cache->free[class].memory);
     ht__free(device->cache);
 }

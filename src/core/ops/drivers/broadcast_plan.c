@@ -40,9 +40,25 @@ static int64_t length_at(const ht_body *x, int ndim, int axis)
     return own >= 0 ? x->shape[own] : 1;
 }
 
+/* The shape that all operands have; false where one differs. */
+static bool take_shape(int count, ht_tensor *const in[], ht_broadcast_plan *plan)
+{
+    const ht_body *first = in[0]->body;
+
+    for (int k = 1; k < count; k++) {
+        if (!ht__body_same_shape(first, in[k]->body))
+            return false;
+    }
+    plan->ndim = first->ndim;
+    for (int i = 0; i < first->ndim; i++)
+        plan->shape[i] = first->shape[i];
+    return true;
+}
+
 static bool broadcast_shapes(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                              ht_broadcast_plan *plan)
 {
+    plan->ndim = 0;
     for (int k = 0; k < count; k++)
         plan->ndim = in[k]->body->ndim > plan->ndim ? in[k]->body->ndim : plan->ndim;
     for (int i = 0; i < plan->ndim; i++) {
@@ -85,6 +101,7 @@ static int split_wish(const ht_body *x, const ht_broadcast_plan *plan)
 static void choose_split(int count, ht_tensor *const in[], ht_broadcast_plan *plan)
 {
     plan->split = HT_NONE;
+    plan->bounds = NULL;
     for (int k = 0; k < count && plan->split == HT_NONE; k++) {
         plan->split = split_wish(in[k]->body, plan);
         plan->bounds = plan->split != HT_NONE ? in[k]->body->bounds : NULL;
@@ -120,11 +137,22 @@ static ht_dtype promote_if(ht_dtype so_far, ht_dtype dtype)
     return so_far == HT_DTYPE_COUNT ? dtype : ht_promote_types(so_far, dtype);
 }
 
+static bool have_one_dtype(int count, ht_tensor *const in[])
+{
+    for (int k = 0; k < count; k++) {
+        if (ht__is_number(in[k]) || in[k]->body->dtype != in[0]->body->dtype)
+            return false;
+    }
+    return true;
+}
+
 /* Tensors with axes, by those without, by numbers. */
 static ht_dtype promote(int count, ht_tensor *const in[])
 {
     ht_dtype sized = HT_DTYPE_COUNT, points = HT_DTYPE_COUNT, numbers = HT_DTYPE_COUNT, dtype;
 
+    if (have_one_dtype(count, in))
+        return in[0]->body->dtype;
     for (int k = 0; k < count; k++) {
         const ht_body *x = in[k]->body;
         ht_dtype *of = x->number != NULL ? &numbers : x->ndim > 0 ? &sized : &points;
@@ -169,7 +197,8 @@ ht_dtype ht__broadcast_dtype(const ht_broadcast_op *op, int k, const ht_broadcas
 bool ht__broadcast_plan(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                         ht_broadcast_plan *plan)
 {
-    if (!check_together(op, count, in, plan) || !broadcast_shapes(op, count, in, plan))
+    if (!check_together(op, count, in, plan) ||
+        (!take_shape(count, in, plan) && !broadcast_shapes(op, count, in, plan)))
         return false;
     plan->dtype = compute_dtype(op, count, in);
     choose_split(count, in, plan);

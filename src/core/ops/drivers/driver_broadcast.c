@@ -65,7 +65,9 @@ static bool any_needs_grad(int count, ht_tensor *const in[])
 {
     bool any = false;
 
-    for (int k = 0; k < count && ht_is_grad_enabled(); k++)
+    if (!ht_is_grad_enabled())
+        return false;
+    for (int k = 0; k < count; k++)
         any = any || needs_grad(in[k]);
     return any;
 }
@@ -97,21 +99,39 @@ static bool place_mask(const ht_broadcast_op *op, ht_tensor *in[], const ht_broa
     return in[0] != NULL;
 }
 
+/* Whether an operand is what the loop reads, without a conversion or a move. */
+static bool is_aligned(const ht_tensor *x, ht_dtype dtype, const ht_broadcast_plan *plan)
+{
+    const ht_body *body = x->body;
+
+    return ht__is_number(x) ||
+           (body->dtype == dtype &&
+            (body->split == HT_NONE || (body->split == plan->split && body->ndim == plan->ndim &&
+                                        body->shape[body->split] == plan->shape[plan->split] &&
+                                        body->bounds == plan->bounds)));
+}
+
+static ht_tensor *align(const char *what, ht_tensor *x, ht_dtype dtype,
+                        const ht_broadcast_plan *plan)
+{
+    const bool was = ht_set_grad_enabled(false); /* the node stands for all of it */
+
+    x = ht__broadcast_align(what, ht_astype(x, dtype), plan);
+    ht_set_grad_enabled(was);
+    return x;
+}
+
 static bool align_all(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                       const ht_broadcast_plan *plan, ht_tensor *aligned[])
 {
-    const bool was = ht_set_grad_enabled(false); /* the node stands for all of it */
-    bool good = true;
+    for (int k = 0; k < count; k++) {
+        const ht_dtype dtype = ht__broadcast_dtype(op, k, plan);
 
-    for (int k = 0; k < count && good; k++) {
-        aligned[k] = ht__is_number(in[k])
-                         ? in[k]
-                         : ht__broadcast_align(
-                               op->name, ht_astype(in[k], ht__broadcast_dtype(op, k, plan)), plan);
-        good = aligned[k] != NULL;
+        aligned[k] = is_aligned(in[k], dtype, plan) ? in[k] : align(op->name, in[k], dtype, plan);
+        if (aligned[k] == NULL)
+            return false;
     }
-    ht_set_grad_enabled(was);
-    return good;
+    return true;
 }
 
 static bool has_null(const ht_broadcast_op *op, int count, ht_tensor *const in[])
@@ -128,7 +148,7 @@ static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *con
 {
     const bool recorded = op->backward != NULL && any_needs_grad(count, operands);
     ht_tensor *in[HT_BROADCAST_OPERANDS], *aligned[HT_BROADCAST_OPERANDS], *y;
-    ht_broadcast_plan plan = {0};
+    ht_broadcast_plan plan;
     ht_node *node;
 
     if (!ht__broadcast_plan(op, count, operands, &plan))
@@ -238,7 +258,7 @@ static ht_tensor *with_a_copy(const ht_broadcast_op *op, int count, ht_tensor *c
 ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                          const ht_beside *beside)
 {
-    ht_broadcast_plan plan = {0};
+    ht_broadcast_plan plan;
     ht_scope *scope;
     ht_tensor *y;
     ht_status status;
