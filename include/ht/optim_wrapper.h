@@ -87,7 +87,7 @@ HT_API ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *mo
  * wrapper: changed.
  * loss: a mean over the batch. NULL: this rank has no rows. After an error that the program has not
  * cleared, NULL is a missing loss (ht_data_parallel_backward); without a data-parallel wrapper,
- * that error is returned.
+ * that error is returned, by ht_backward(NULL).
  * Collective if the model exchanges gradients.
  * Errors: HT_ERR_STATE after max_counts losses, and for the optimizer of a data-parallel wrapper
  * that was not passed to ht_optim_wrapper_begin. Those of ht_backward, ht_optimizer_step and the

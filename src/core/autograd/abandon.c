@@ -37,13 +37,33 @@ void ht__abandon(ht_node_queue *queue, ht_node *node)
     push_inputs(queue, node);
 }
 
+static void abandon_all(ht_node_queue *queue)
+{
+    while (queue->count > 0) {
+        ht_node *node = ht__queue_pop(queue);
+
+        ht__abandon(queue, node);
+        ht_release(node);
+    }
+    ht__queue_free(queue);
+}
+
+void ht__abandon_graph(ht_tensor *root)
+{
+    ht_node_queue queue = {0};
+
+    if (root->node != NULL)
+        ht__queue_push(&queue, root->node);
+    abandon_all(&queue);
+}
+
 /* The node at whose turn a pass waits; NULL: none. */
 static ht_node *node_of(const ht_waiting *waiting)
 {
     return waiting->node != NULL ? waiting->node : ht__segment_reader(waiting->segment);
 }
 
-void ht__abandon_nodes(uint64_t begin, uint64_t end)
+void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
 {
     ht_node_queue queue = {0};
 
@@ -51,14 +71,8 @@ void ht__abandon_nodes(uint64_t begin, uint64_t end)
          waiting = waiting->older) {
         ht_node *node = node_of(waiting);
 
-        if (node != NULL && node->sequence > begin && node->sequence <= end)
+        if (node != NULL && (among == NULL || among(node->sequence, user)))
             ht__queue_push(&queue, node);
     }
-    while (queue.count > 0) {
-        ht_node *node = ht__queue_pop(&queue);
-
-        ht__abandon(&queue, node);
-        ht_release(node);
-    }
-    ht__queue_free(&queue);
+    abandon_all(&queue);
 }

@@ -60,26 +60,29 @@ typedef struct ht_backward_observer {
      * nothing, so that no 0 x NaN can arise; negative: an error was recorded, and there is none. */
     double (*begins)(ht_tensor *root, void *user);
     void (*progress)(void *user); /* between the nodes, and where one has waited */
-    /* A pass fails in the middle, or cannot begin because an error made its loss NULL. */
-    void (*failed)(bool begun, void *user);
+    /* A pass fails in the middle, or cannot begin. root: its loss; NULL: an error took it, or it has
+     * no graph. Ranks that wait in the graph of a loss are told by the engine. */
+    void (*failed)(bool begun, ht_tensor *root, void *user);
     void *user;
     struct ht_backward_observer *next; /* the list's */
 } ht_backward_observer;
 void ht__backward_observe(ht_backward_observer *observer); /* again: nothing changes */
 void ht__backward_leave(ht_backward_observer *observer);   /* who is not there: nothing */
 
-/* What the engine tells them; begins: the product. */
+/* What the engine tells them; begins: the product; failed: whether anyone heard it. */
 double ht__backward_begins(ht_tensor *root);
 void ht__backward_progress(void);
-void ht__backward_failed(bool begun);
+bool ht__backward_failed(bool begun, ht_tensor *root);
 
 bool ht__backward_running(void); /* on this thread */
 
 /* The backward of the node that runs comes to its exchange with other ranks (ht__node_waits). */
 void ht__backward_meets(void);
 
-/* The same where no loss begins a pass: tells the ranks that wait in a pass through the nodes
- * begin + 1 ... end, which a forward pass has made. */
-void ht__abandon_nodes(uint64_t begin, uint64_t end);
+/* Where a pass cannot begin: tells the ranks that wait in one through the graph of `root`; where no
+ * loss begins one, in one through the nodes that are `among` those meant. NULL: any may be. One call
+ * for one pass: the ranks of a communicator are told once. */
+void ht__abandon_graph(ht_tensor *root);
+void ht__abandon_nodes(ht_node_visit_fn *among, void *user);
 
 #endif

@@ -193,10 +193,9 @@ static int begin_span(const ht_node *node)
     return ht__span_begin(HT_SPAN_BACKWARD, node->layer, node->name);
 }
 
-static ht_status run_all(ht_node_queue *queue, bool keep)
+/* status: of the way to the first node. */
+static ht_status run_all(ht_node_queue *queue, bool keep, ht_status status)
 {
-    ht_status status = HT_SUCCESS;
-
     while (queue->count > 0) {
         ht_node *node = ht__queue_pop(queue);
 
@@ -227,6 +226,19 @@ static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
     return grad == NULL || scale == 1 ? grad : ht_mul_scalar(grad, scale);
 }
 
+/* A root whose seed is NULL after an error is not differentiated, but it is where the others begin.
+ */
+static ht_status reach_root(ht_node_queue *queue, ht_tensor *x, ht_tensor *grad)
+{
+    if (grad == NULL) {
+        if (x->node != NULL)
+            ht__queue_push(queue, x->node);
+        return ht_error_get(NULL);
+    }
+    return x->node != NULL ? reach_node(queue, x->node, grad)
+                           : ht__leaf_reach(queue, x->meta, grad, true);
+}
+
 static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 {
     ht_node_queue queue = {0};
@@ -236,6 +248,8 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     bool was;
 
     scale = ht__backward_begins(x);
+    if (scale < 0)
+        ht__abandon_graph(x);
     if (scale <= 0)
         return scale < 0 ? ht_error_get(NULL) : HT_SUCCESS;
 
@@ -244,27 +258,28 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     running++;
-    grad = seed(x, grad, scale);
-    if (grad == NULL)
-        status = ht_error_get(NULL);
-    else
-        status = x->node != NULL ? reach_node(&queue, x->node, grad)
-                                 : ht__leaf_reach(&queue, x->meta, grad, true);
-    if (status == HT_SUCCESS)
-        status = run_all(&queue, keep);
+    status = reach_root(&queue, x, seed(x, grad, scale));
+    status = run_all(&queue, keep, status);
     running--;
     if (status != HT_SUCCESS)
-        ht__backward_failed(true);
+        ht__backward_failed(true, x);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__span_end(span);
     return status;
 }
 
-/* A loss that is none, on this rank maybe alone: who waits for its gradients hears of the error. */
-static ht_status no_loss(void)
+/* A loss that is none, on this rank maybe alone: who waits for its gradients hears of the error.
+ * Without a graph, x does not tell who that is. */
+static ht_status no_loss(ht_tensor *x)
 {
-    ht__backward_failed(false);
+    ht_tensor *root = x != NULL && x->node != NULL ? x : NULL;
+    const bool heard = ht__backward_failed(false, root);
+
+    if (root != NULL)
+        ht__abandon_graph(root);
+    else if (!heard && running == 0)
+        ht__abandon_nodes(NULL, NULL);
     return ht_error_get(NULL);
 }
 
@@ -274,11 +289,11 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
     ht_status status;
 
     if (!ht__is_current(x) && !ht__catch_up(what, x))
-        return no_loss();
+        return no_loss(x);
     if (!ht__needs_grad(x)) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
                 "%s: the loss does not depend on a tensor that requires a gradient", what);
-        return no_loss();
+        return no_loss(x);
     }
     ht__error_set_aside(&earlier);
     status = run_pass(x, grad, keep);
@@ -288,27 +303,27 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
 
 ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep)
 {
-    return HT_IS_NULL(x, "ht_backward_ext", "x") ? no_loss()
+    return HT_IS_NULL(x, "ht_backward_ext", "x") ? no_loss(NULL)
                                                  : backward("ht_backward_ext", x, grad, keep);
 }
 
 ht_status ht_backward(ht_tensor *loss)
 {
     if (HT_IS_NULL(loss, "ht_backward", "the loss"))
-        return no_loss();
+        return no_loss(NULL);
     if (ht_tensor_size(loss) != 1) {
         HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
                 "ht_backward: the loss has shape %s, expected one element (ht_backward_ext takes "
                 "a seed gradient)",
                 ht__shape_str(loss->body->ndim, loss->body->shape));
-        return no_loss();
+        return no_loss(loss);
     }
     if (ht_dtype_is_complex(loss->body->dtype)) {
         HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
                 "ht_backward: the loss is %s, expected a real dtype (ht_backward_ext takes a "
                 "seed gradient)",
                 ht_dtype_name(loss->body->dtype));
-        return no_loss();
+        return no_loss(loss);
     }
     return backward("ht_backward", loss, NULL, false);
 }

@@ -34,7 +34,7 @@ void ht__backward_leave(ht_backward_observer *observer)
 }
 
 /* One refuses the pass: for those before it it had begun, those after it never hear of another. */
-static void tell_refused(const ht_backward_observer *refuses)
+static void tell_refused(const ht_backward_observer *refuses, ht_tensor *root)
 {
     bool begun = true;
 
@@ -43,7 +43,7 @@ static void tell_refused(const ht_backward_observer *refuses)
         if (o == refuses)
             begun = false;
         else if (o->failed != NULL)
-            o->failed(begun, o->user);
+            o->failed(begun, root, o->user);
     }
 }
 
@@ -56,7 +56,7 @@ double ht__backward_begins(ht_tensor *root)
 
         next = o->next;
         if (own < 0) {
-            tell_refused(o);
+            tell_refused(o, root);
             return own;
         }
         scale *= own;
@@ -73,11 +73,16 @@ void ht__backward_progress(void)
     }
 }
 
-void ht__backward_failed(bool begun)
+bool ht__backward_failed(bool begun, ht_tensor *root)
 {
+    bool heard = false;
+
     for (ht_backward_observer *o = observers, *next; o != NULL; o = next) {
         next = o->next;
-        if (o->failed != NULL)
-            o->failed(begun, o->user);
+        if (o->failed == NULL)
+            continue;
+        o->failed(begun, root, o->user);
+        heard = true;
     }
+    return heard;
 }

@@ -190,8 +190,8 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
         loss = ht_mul_scalar(loss, scale);
     if (dp != NULL)
         status = ht_data_parallel_backward(wrapper->model, loss);
-    else
-        status = loss != NULL ? ht_backward(loss) : ht_error_get(NULL);
+    else if (loss != NULL || ht_error_get(NULL) != HT_SUCCESS)
+        status = ht_backward(loss);
     if (dp != NULL) /* what begin said was for this pass alone */
         ht_data_parallel_set_sync(wrapper->model, true);
     return status;

@@ -38,8 +38,9 @@ static double begins(ht_tensor *root, void *user)
     return f->scale;
 }
 
-static void failed(bool begun, void *user)
+static void failed(bool begun, ht_tensor *root, void *user)
 {
+    (void)root;
     note(user, begun ? "!" : "-");
 }
 

@@ -13,14 +13,6 @@
 
 static const char what[] = "ht_backward";
 
-/* All wrappers that ran forward on this thread, in the order of their first time. */
-static _Thread_local ht_data_parallel *known;
-
-ht_data_parallel *ht__dp_known(void)
-{
-    return known;
-}
-
 /* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
  * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
  * and with a factor that float32 rounds to 0 its gradients are none. */
@@ -38,60 +30,12 @@ static double begin_one(ht_data_parallel *dp)
     return ht__dp_seed_scale(dp);
 }
 
-/* A pass of a rank that has no loss: dp->pass_sync is what its forward pass decided. */
-static ht_status count_idle(ht_data_parallel *dp, bool *sync)
-{
-    ht_status status;
-
-    dp->weight = NAN;
-    status = ht__dp_count_pass(dp, sync);
-    dp->buffers_current &= !*sync;
-    return status;
-}
-
-/* What this rank knows of the pass to come, where no loss tells which forward passes it is of. */
-static ht_dp_forward take_all(ht_data_parallel *dp)
-{
-    ht_dp_forward last = {.sync = ht__dp_syncs(dp)};
-
-    if (dp->armed_count > 0)
-        last = dp->armed[dp->armed_count - 1];
-    dp->pass_sync = last.sync;
-    ht__dp_disarm(dp);
-    return last;
-}
-
-/* A pass to which this rank cannot bring what others count on, `last` being its last forward pass.
- * Its error stays what it was: the program has not seen it yet. */
-static ht_status begin_broken(ht_data_parallel *dp, const ht_dp_forward *last)
-{
-    ht_error_kept cause;
-    ht_status status;
-    bool sync = false;
-
-    ht__error_set_aside(&cause);
-    ht__reducer_break(dp->reducer, true, &cause);
-    status = count_idle(dp, &sync);
-    if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
-        status = ht__reducer_begin(dp->reducer, 1, sync, true);
-    ht__abandon_nodes(last->begin, last->end); /* where the others come after that */
-    ht__error_put_back(&cause);
-    return status != HT_SUCCESS ? status : cause.code;
-}
-
-ht_status ht__dp_begin_broken(ht_data_parallel *dp)
-{
-    const ht_dp_forward last = take_all(dp);
-
-    return begin_broken(dp, &last);
-}
-
 /* Marks the forward pass that made this node; false when none is left. */
 static bool meet_node(uint64_t number, void *user)
 {
     int *unmet = user;
 
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         for (int i = 0; i < dp->armed_count; i++) {
             ht_dp_forward *forward = &dp->armed[i];
 
@@ -150,21 +94,17 @@ static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
     return reaches;
 }
 
-/* The last of them. Those that the loss does not reach go on waiting. */
-static ht_dp_forward take_reached(ht_data_parallel *dp)
+/* Those that the loss does not reach go on waiting. */
+static void take_reached(ht_data_parallel *dp)
 {
-    ht_dp_forward last = {0};
     int kept = 0;
 
     for (int i = 0; i < dp->armed_count; i++) {
-        if (dp->armed[i].reached)
-            last = dp->armed[i];
-        else
+        if (!dp->armed[i].reached)
             dp->armed[kept++] = dp->armed[i];
     }
     dp->armed_count = kept;
     dp->weight = NAN;
-    return last;
 }
 
 /* What the seed of this pass is multiplied by. */
@@ -189,33 +129,38 @@ static ht_status check_factors(const ht_data_parallel *a, const ht_data_parallel
 /* This rank refuses its loss. Those of other ranks may be all right, and begin their passes. */
 static void begin_refused(void)
 {
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        if (dp->begins) {
-            const ht_dp_forward last = take_reached(dp);
-
-            begin_broken(dp, &last);
-        }
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        if (!dp->begins)
+            continue;
+        take_reached(dp);
+        ht__dp_begin_broken(dp);
     }
 }
 
-/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
-static double begin_reached(void)
+/* The wrappers that the loss reaches; whether they agree on its pass, unless it fails already. */
+static ht_status find_reached(ht_status status)
 {
     ht_data_parallel *last = NULL;
-    ht_status status = HT_SUCCESS;
-    double scale = 1;
 
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         dp->begins = look_at_reached(dp, &status);
         if (dp->begins && status == HT_SUCCESS)
             status = check_factors(last, dp);
         last = dp->begins ? dp : last;
     }
-    if (status != HT_SUCCESS) {
+    return status;
+}
+
+/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
+static double begin_reached(void)
+{
+    double scale = 1;
+
+    if (find_reached(HT_SUCCESS) != HT_SUCCESS) {
         begin_refused();
         return -1;
     }
-    for (ht_data_parallel *dp = known; dp != NULL && scale >= 0; dp = dp->next) {
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL && scale >= 0; dp = dp->next) {
         if (!dp->begins)
             continue;
         take_reached(dp);
@@ -226,25 +171,30 @@ static double begin_reached(void)
 
 /* Whose output the loss is made of. A loss of another model in between reaches nobody. Mostly the
  * walk ends at the first node that it meets behind the loss. */
-static double begin_backward(ht_tensor *root, void *user)
+static bool meet_nodes(ht_tensor *root)
 {
-    int unmet = 0;
+    int unmet = 0, armed;
 
-    (void)user;
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         dp->begins &= ht__backward_running(); /* one inside another belongs to that */
         unmet += dp->armed_count;
     }
-    if (unmet == 0)
-        return 1;
-    ht__graph_walk_nodes(root, meet_node, &unmet);
-    return begin_reached();
+    armed = unmet;
+    if (unmet > 0)
+        ht__graph_walk_nodes(root, meet_node, &unmet);
+    return unmet < armed;
+}
+
+static double begin_backward(ht_tensor *root, void *user)
+{
+    (void)user;
+    return meet_nodes(root) ? begin_reached() : 1;
 }
 
 static void progress(void *user)
 {
     (void)user;
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
         ht__reducer_progress(dp->reducer);
 }
 
@@ -257,69 +207,37 @@ static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
         ht__reducer_spoil(dp->reducer, cause);
 }
 
-static bool has_failed(const ht_data_parallel *dp)
+/* A loss that this rank refuses tells which passes the others begin. */
+static void fail_to_begin(ht_tensor *root)
 {
-    for (int i = 0; i < dp->armed_count; i++) {
-        if (dp->armed[i].failed)
-            return true;
+    if (root == NULL) {
+        ht__dp_all_lost();
+        return;
     }
-    return false;
-}
-
-bool ht__dp_any_failed(void)
-{
-    const ht_data_parallel *dp = known;
-
-    while (dp != NULL && !has_failed(dp))
-        dp = dp->next;
-    return dp != NULL;
-}
-
-/* Other ranks begin the passes of the forward passes that have failed here. Where something else
- * has, all that wait may be meant. */
-static void fail_to_begin(void)
-{
-    const bool known_which = ht__dp_any_failed();
-
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        if (ht__reducer_told(dp->reducer)) /* no rank gets on */
-            return;
-    }
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next) {
-        if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
-            ht__dp_begin_broken(dp);
+    if (meet_nodes(root)) {
+        find_reached(ht_error_get(NULL));
+        begin_refused();
     }
 }
 
 /* In the middle of a pass, or before it. */
-static void fail(bool begun, void *user)
+static void fail(bool begun, ht_tensor *root, void *user)
 {
     ht_error_kept cause;
 
     (void)user;
     if (!begun) {
-        fail_to_begin();
+        fail_to_begin(root);
         return;
     }
     ht__error_set_aside(&cause);
-    for (ht_data_parallel *dp = known; dp != NULL; dp = dp->next)
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
         break_pass(dp, &cause);
     ht__error_put_back(&cause);
 }
 
 static _Thread_local ht_backward_observer observer = {
     .begins = begin_backward, .progress = progress, .failed = fail};
-
-static void get_known(ht_data_parallel *dp)
-{
-    ht_data_parallel **place = &known;
-
-    while (*place != NULL && *place != dp)
-        place = &(*place)->next;
-    if (*place == NULL)
-        *place = dp;
-    ht__backward_observe(&observer);
-}
 
 /* The first parameter tells, unless all of them were frozen (ht_module_requires_grad). */
 static bool is_trainable(const ht_data_parallel *dp)
@@ -335,7 +253,8 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
 {
     if (!is_trainable(dp))
         return;
-    get_known(dp);
+    ht__dp_get_known(dp);
+    ht__backward_observe(&observer);
     if (dp->armed_count == dp->armed_capacity) {
         dp->armed_capacity = 2 * dp->armed_capacity + 4;
         dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
@@ -362,28 +281,9 @@ void ht__dp_armed(ht_data_parallel *dp)
         forward->end = ht__node_last_number();
 }
 
-ht_status ht__dp_begin_idle(ht_data_parallel *dp)
-{
-    ht_status status;
-    bool sync;
-
-    if (ht__dp_collective_layer(dp) != NULL)
-        return HT_FAIL(dp->comm, HT_ERR_STATE,
-                       "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
-                       "every rank: run forward and backward with a batch of no rows, not NULL");
-    take_all(dp);
-    status = count_idle(dp, &sync);
-    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, sync, true) : status;
-}
-
 void ht__dp_forget(ht_data_parallel *dp)
 {
-    ht_data_parallel **place = &known;
-
-    while (*place != NULL && *place != dp)
-        place = &(*place)->next;
-    if (*place != NULL)
-        *place = dp->next;
-    if (known == NULL)
+    ht__dp_leave_known(dp);
+    if (ht__dp_known() == NULL)
         ht__backward_leave(&observer);
 }

@@ -368,7 +368,7 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
     if (loss != NULL)
         return ht_backward(loss);
     if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
-        return ht__dp_begin_broken(dp);
+        return ht__dp_begin_lost(dp);
     if (dp->armed_count == 0)
         status = renew_buffers(dp);
     if (status == HT_SUCCESS)

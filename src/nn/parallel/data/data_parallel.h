@@ -31,6 +31,7 @@ typedef struct ht_dp_forward {
     int64_t rows[2];     /* where the weight is NAN: those of two inputs, which disagree */
     bool sync;
     bool reached; /* by the backward pass that begins */
+    bool lost;    /* the pass of other ranks that begins may be of it, and this one has no loss */
     bool failed;  /* or one that got its result did: the error has taken the loss of both */
 } ht_dp_forward;
 
@@ -42,7 +43,7 @@ typedef enum ht_join {
 } ht_join;
 
 struct ht_data_parallel {
-    ht_data_parallel *next;    /* among those of a thread (data/armed.c); not owned */
+    ht_data_parallel *next;    /* among those of a thread (data/wrapper.c); not owned */
     ht_module *module;         /* slot 0; owned by it */
     ht_comm *comm;             /* retained */
     ht_optimizer **optimizers; /* owned array of retained ones */
@@ -79,6 +80,11 @@ ht_data_parallel *ht__dp_of(ht_module *module);
 /* The same; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
 extern const char ht__dp_type_name[];
+/* The first of the wrappers that ran forward on this thread; one more, again: nothing changes; one
+ * fewer. */
+ht_data_parallel *ht__dp_known(void);
+void ht__dp_get_known(ht_data_parallel *dp);
+void ht__dp_leave_known(ht_data_parallel *dp);
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
  * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
@@ -92,17 +98,12 @@ ht_status ht__dp_average_own(ht_data_parallel *dp);
 void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
-/* data/armed.c. The first of the wrappers that ran forward on this thread. A forward pass begins,
- * and ends, with a backward pass of this weight to come, which begins by itself; the one that has
- * not ended, NULL if it has no backward pass; whether one that waits has failed; all that wait are forgotten; one of a rank without rows begins, or
- * one of a rank whose forward pass has failed, of which all learn; the wrapper ends. */
-ht_data_parallel *ht__dp_known(void);
-bool ht__dp_any_failed(void);
+/* data/armed.c. A forward pass begins, and ends, with a backward pass of this weight to come, which
+ * begins by itself; the one that has not ended, NULL if it has no backward pass; the wrapper ends;
+ * all that wait are forgotten. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 void ht__dp_armed(ht_data_parallel *dp);
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
-ht_status ht__dp_begin_idle(ht_data_parallel *dp);
-ht_status ht__dp_begin_broken(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
 static inline void ht__dp_disarm(ht_data_parallel *dp)
 {
@@ -113,6 +114,15 @@ static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number
 {
     return number > forward->begin && number <= forward->end;
 }
+
+/* data/lost.c. A pass begins on a rank without rows; on one that cannot use its loss, of which all
+ * learn; on one that an error has left without a loss, of this wrapper or of all that may be meant.
+ * Whether a forward pass that waits has failed. */
+ht_status ht__dp_begin_idle(ht_data_parallel *dp);
+ht_status ht__dp_begin_broken(ht_data_parallel *dp);
+ht_status ht__dp_begin_lost(ht_data_parallel *dp);
+void ht__dp_all_lost(void);
+bool ht__dp_any_failed(void);
 
 /* data/failed.c. The forward pass that has not ended has failed; or it misses its inputs. */
 void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs);

@@ -7,6 +7,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/failed.c \
 	src/nn/parallel/data/join.c \
 	src/nn/parallel/data/layers.c \
+	src/nn/parallel/data/lost.c \
 	src/nn/parallel/data/options.c \
 	src/nn/parallel/data/separate.c \
 	src/nn/parallel/data/start.c \

@@ -202,6 +202,54 @@ static void a_rank_without_a_loss_tells_the_others(void **state)
     }
 }
 
+/* How it loses its loss: the seed does not fit; it is no scalar, or depends on nothing; it is NULL
+ * after an error. */
+enum refusal { SEED, VECTOR, CONSTANT, MISSING, REFUSALS };
+
+static ht_status refuse(ht_tensor *y, enum refusal how)
+{
+    if (how == SEED)
+        return ht_backward_ext(y, ht_zeros(HT_SHAPE(9), HT_FLOAT32, HT_LOCAL), false);
+    if (how == VECTOR)
+        return ht_backward(y);
+    return ht_backward(how == CONSTANT ? ht_detach(ht_sum(y, HT_NONE)) : NULL);
+}
+
+static void check_refusal(int depth, enum refusal how, bool wrapped)
+{
+    static const ht_status own[REFUSALS] = {HT_ERR_SHAPE, HT_ERR_SHAPE, HT_ERR_STATE,
+                                            HT_ERR_ARGUMENT};
+    ht_scope *scope = ht_scope_open();
+    ht_module *net = new_net(depth), *dp = NULL;
+    const bool last = ht_test_rank == ht_test_size - 1;
+    ht_tensor *y;
+
+    if (wrapped)
+        dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, false);
+    armed = false;
+    y = ht_square(ht_forward(wrapped ? dp : net, batch()));
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_equal(last ? refuse(y, how) : ht_backward(ht_sum(y, HT_NONE)),
+                     last ? own[how] : HT_ERR_STATE);
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    expect_ranks_in_step();
+    ht_release(net);
+    ht_scope_close(scope);
+}
+
+static void a_rank_that_refuses_its_loss_tells_the_others(void **state)
+{
+    (void)state;
+    for (int depth = 0; depth < 3; depth++) {
+        for (int how = 0; how < REFUSALS; how++) {
+            check_refusal(depth, how, false);
+            check_refusal(depth, how, true);
+        }
+    }
+}
+
 HT_TEST_SUITE(test_recomputed_told, cmocka_unit_test(a_rank_that_fails_tells_the_others),
               cmocka_unit_test(a_layer_without_a_sum_in_backward_is_told),
-              cmocka_unit_test(a_rank_without_a_loss_tells_the_others));
+              cmocka_unit_test(a_rank_without_a_loss_tells_the_others),
+              cmocka_unit_test(a_rank_that_refuses_its_loss_tells_the_others));

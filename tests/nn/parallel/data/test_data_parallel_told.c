@@ -207,6 +207,41 @@ static void a_failed_pass_of_two_wrappers_is_told_to_all(void **state)
         ht_release(parts[i]);
 }
 
+/* Two wrappers whose layers wait, with different numbers of channels: others come to those of the
+ * one that ran last first. */
+static void a_missing_loss_of_two_wrappers_is_told_in_their_order(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *nets[2], *dp[2];
+    ht_tensor *y = batch_rows(0, 4);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const int64_t to = i == 0 ? IN : OUT;
+
+        nets[i] = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(IN, to),
+                                           ht_nn_sync_batch_norm(to, NULL, HT_COMM_WORLD)));
+        ht_module_to_dtype(nets[i], HT_FLOAT64);
+        dp[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, false);
+        y = ht_forward(dp[i], y);
+    }
+    set_handlers(HT_ERRORS_RETURN);
+    if (fails)
+        ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "the loss of one rank");
+    assert_int_equal(ht_backward(fails ? NULL : ht_sum(ht_square(y), HT_NONE)),
+                     fails ? HT_ERR_IO : HT_ERR_STATE);
+    for (int i = 0; i < 2; i++) {
+        ht_error_clear();
+        assert_int_equal(ht_data_parallel_drain(dp[i]), HT_ERR_IO);
+        expect_message("the loss of one rank");
+    }
+    for (int i = 0; i < 2; i++)
+        ht_release(dp[i]);
+    set_handlers(HT_ERRORS_ABORT);
+    for (int i = 0; i < 2; i++)
+        ht_release(nets[i]);
+}
+
 /* How a rank loses the loss of the second of two wrappers in a row. */
 enum loss { JUDGE_FAILS, LOSS_FAILS, BOTH_FAIL, LOSSES };
 
@@ -370,5 +405,6 @@ HT_TEST_SUITE(test_data_parallel_told,
               cmocka_unit_test(a_nan_that_one_rank_finds_is_told_to_all),
               cmocka_unit_test(a_failed_pass_with_collective_layers_is_told_to_all),
               cmocka_unit_test(a_failed_pass_of_two_wrappers_is_told_to_all),
+              cmocka_unit_test(a_missing_loss_of_two_wrappers_is_told_in_their_order),
               cmocka_unit_test(a_failed_pass_of_one_wrapper_is_not_one_of_another),
               cmocka_unit_test(a_gradient_outside_of_a_pass_is_told_to_all));

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Passes of which this rank has no loss: it has no rows, or an error took the loss, or it refuses
+ * the one it has. Other ranks begin theirs, and wait for this rank in them. */
+#include "core/autograd/autograd.h"
+#include "nn/parallel/data/data_parallel.h"
+
+#include <math.h>
+
+/* A pass of a rank that has no loss: dp->pass_sync is what its forward pass decided. */
+static ht_status count_idle(ht_data_parallel *dp, bool *sync)
+{
+    ht_status status;
+
+    dp->weight = NAN;
+    status = ht__dp_count_pass(dp, sync);
+    dp->buffers_current &= !*sync;
+    return status;
+}
+
+/* A pass to which this rank cannot bring what others count on. Its error stays what it was: the
+ * program has not seen it yet. */
+ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+{
+    ht_error_kept cause;
+    ht_status status;
+    bool sync = false;
+
+    ht__error_set_aside(&cause);
+    ht__reducer_break(dp->reducer, true, &cause);
+    status = count_idle(dp, &sync);
+    if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
+        status = ht__reducer_begin(dp->reducer, 1, sync, true);
+    ht__error_put_back(&cause);
+    return status != HT_SUCCESS ? status : cause.code;
+}
+
+/* Where no loss tells which forward passes a pass is of. */
+static void look_at_last(ht_data_parallel *dp)
+{
+    dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);
+}
+
+/* A broken pass without a loss: of all forward passes that wait. */
+static ht_status lose(ht_data_parallel *dp)
+{
+    look_at_last(dp);
+    for (int i = 0; i < dp->armed_count; i++)
+        dp->armed[i].lost = true;
+    return ht__dp_begin_broken(dp);
+}
+
+static bool is_lost(uint64_t number, void *user)
+{
+    (void)user;
+    for (const ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        for (int i = 0; i < dp->armed_count; i++) {
+            if (dp->armed[i].lost && ht__dp_has_made(&dp->armed[i], number))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Once the passes of all wrappers have begun, as on the other ranks, which come to the nodes after
+ * that, in one order for all wrappers. */
+static void abandon_lost(void)
+{
+    ht__abandon_nodes(is_lost, NULL);
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        if (dp->armed_count > 0 && dp->armed[0].lost)
+            ht__dp_disarm(dp);
+    }
+}
+
+ht_status ht__dp_begin_lost(ht_data_parallel *dp)
+{
+    const ht_status status = lose(dp);
+
+    abandon_lost();
+    return status;
+}
+
+static bool has_failed(const ht_data_parallel *dp)
+{
+    for (int i = 0; i < dp->armed_count; i++) {
+        if (dp->armed[i].failed)
+            return true;
+    }
+    return false;
+}
+
+bool ht__dp_any_failed(void)
+{
+    const ht_data_parallel *dp = ht__dp_known();
+
+    while (dp != NULL && !has_failed(dp))
+        dp = dp->next;
+    return dp != NULL;
+}
+
+/* Other ranks begin the passes of the forward passes that have failed here. Where something else
+ * has, all that wait may be meant. */
+void ht__dp_all_lost(void)
+{
+    const bool known_which = ht__dp_any_failed();
+
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        if (ht__reducer_told(dp->reducer)) /* no rank gets on */
+            return;
+    }
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
+        if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
+            lose(dp);
+    }
+    abandon_lost();
+}
+
+ht_status ht__dp_begin_idle(ht_data_parallel *dp)
+{
+    ht_status status;
+    bool sync;
+
+    if (ht__dp_collective_layer(dp) != NULL)
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
+                       "every rank: run forward and backward with a batch of no rows, not NULL");
+    look_at_last(dp);
+    ht__dp_disarm(dp);
+    status = count_idle(dp, &sync);
+    return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, sync, true) : status;
+}
