@@ -80,7 +80,7 @@ static ht_value *forward_by_program(const char *what, const ht_step_options *o, 
 static ht_value *run(const char *what, const ht_step_options *o, ht_module *model, ht_value *data,
                      ht_forward_mode mode)
 {
-    if (o->preprocess != NULL)
+    if (data != NULL && o->preprocess != NULL)
         data = returned(what, "preprocess", o->preprocess(data, mode == HT_FORWARD_LOSS, o->user));
     if (data == NULL) {
         ht__module_missed(model);
@@ -116,7 +116,17 @@ static void detect_anomalous(ht_module *model, ht_tensor *loss)
     ht__address_set_free(&reached);
 }
 
-/* Of data of this rank: the loss and its log. */
+static ht_status begin(const char *what, ht_optim_wrapper *wrapper, ht_module *model)
+{
+    const char *named = ht__named(what);
+    const ht_status status = ht_optim_wrapper_begin(wrapper, model);
+
+    ht__named_end(named);
+    return status;
+}
+
+/* Of data of this rank: the loss and its log. Data that an error took, or options that are refused,
+ * are told to ranks that wait in the model. */
 static ht_status find_loss(const char *what, const ht_step_options *o, ht_module *model,
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {
@@ -137,10 +147,12 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
     ht_value *log = ht_value_map();
     double norm;
 
-    if (get_options(what, options, &o) != HT_SUCCESS ||
-        ht_optim_wrapper_begin(wrapper, model) != HT_SUCCESS)
+    if (get_options(what, options, &o) != HT_SUCCESS)
+        data = NULL;
+    if (begin(what, wrapper, model) != HT_SUCCESS)
         return NULL;
-    if (data != NULL && find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
+    if ((data != NULL || ht_error_get(NULL) != HT_SUCCESS) &&
+        find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
         loss = NULL; /* missing after an error, which the other ranks learn from the update */
     if (ht_optim_wrapper_update_params(wrapper, loss) != HT_SUCCESS)
         return NULL;

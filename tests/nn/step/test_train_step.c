@@ -270,6 +270,12 @@ static void test_misuse(void **state)
     assert_message("start from ht_step_options_default()");
     assert_null(ht_train_step(net, ht_value_tensor(batch_rows(0, 2)), wrapper, NULL));
     assert_message("the data are not a map");
+    assert_null(ht_train_step(NULL, batch(0, 2), wrapper, NULL));
+    assert_message("ht_train_step: the model is NULL");
+    assert_null(ht_train_step(net, batch(0, 2), NULL, NULL));
+    assert_message("ht_train_step: the wrapper is NULL");
+    assert_null(ht_val_step(NULL, batch(0, 2), NULL));
+    assert_message("ht_val_step: the model is NULL");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(wrapper);
     ht_release(sgd);
@@ -359,9 +365,68 @@ static void test_a_null_without_an_error_is_told_to_all(void **state)
         check_silence((enum silence)(way / 4), way & 1, way & 2);
 }
 
+/* How the last rank comes to a step without a loss: an error took its data, or its options are none;
+ * an error behind the model takes the loss. */
+enum loss { NO_DATA, NO_OPTIONS, NO_LOSS, LOSSES };
+
+static ht_value *forward_failing(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)
+{
+    ht_value *output = forward(model, data, mode, NULL);
+
+    if (!is_last() || *(enum loss *)user != NO_LOSS)
+        return output;
+    ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "the loss of one rank");
+    return NULL;
+}
+
+static ht_status step_without_loss(ht_module *model, ht_optim_wrapper *wrapper, enum loss how)
+{
+    ht_step_options options = ht_step_options_default();
+    ht_value *data = batch(0, 4);
+
+    options.forward = forward_failing;
+    options.user = &how;
+    if (is_last() && how == NO_OPTIONS)
+        options.size = 0;
+    if (is_last() && how == NO_DATA) {
+        ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "the data of one rank");
+        data = NULL;
+    }
+    return ht_train_step(model, data, wrapper, &options) != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static void check_no_loss(enum loss how, bool wrapped)
+{
+    ht_module *net = new_model(true), *dp = NULL;
+    ht_optimizer *sgd = new_optimizer(net, SGD);
+    ht_optim_wrapper *wrapper = ht_optim_wrapper_new(sgd, NULL);
+
+    if (wrapped)
+        dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, true);
+    set_handlers(HT_ERRORS_RETURN);
+    assert_int_not_equal(step_without_loss(wrapped ? dp : net, wrapper, how), HT_SUCCESS);
+    ht_release(wrapper); /* which holds the model */
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
+    ht_release(sgd);
+    ht_release(net);
+}
+
+/* Ranks wait in the model, forward or backward, with and without a data-parallel wrapper. */
+static void test_a_step_without_a_loss_is_told_to_all(void **state)
+{
+    (void)state;
+    for (int how = 0; how < LOSSES; how++) {
+        check_no_loss((enum loss)how, false);
+        check_no_loss((enum loss)how, true);
+    }
+}
+
 HT_TEST_SUITE(test_train_step, cmocka_unit_test(test_parse_losses),
               cmocka_unit_test(test_losses_that_are_none),
               cmocka_unit_test(test_equals_a_loop_written_out),
               cmocka_unit_test(test_mode_reaches_the_modules_own_forward),
               cmocka_unit_test(test_detects_anomalous_parameters), cmocka_unit_test(test_misuse),
-              cmocka_unit_test(test_a_null_without_an_error_is_told_to_all));
+              cmocka_unit_test(test_a_null_without_an_error_is_told_to_all),
+              cmocka_unit_test(test_a_step_without_a_loss_is_told_to_all));
