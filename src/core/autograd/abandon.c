@@ -57,6 +57,11 @@ void ht__abandon_graph(ht_tensor *root)
     abandon_all(&queue);
 }
 
+bool ht__backward_may_wait(void)
+{
+    return ht__waiting_newest() != NULL;
+}
+
 /* The node at whose turn a pass waits; NULL: none. */
 static ht_node *node_of(const ht_waiting *waiting)
 {

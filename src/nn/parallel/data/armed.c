@@ -14,12 +14,11 @@
 static const char what[] = "ht_backward";
 
 /* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
- * worth nothing leaves its backward out, unless others would wait there: then it goes through it,
- * and with a factor that float32 rounds to 0 its gradients are none. */
+ * worth nothing leaves its backward out, unless others may wait there, in a layer or a second run:
+ * then it goes through it, and with a factor that float32 rounds to 0 its gradients are none. */
 static double begin_one(ht_data_parallel *dp)
 {
-    bool worthless = dp->pass_weight == 0, idle = worthless && ht__dp_collective_layer(dp) == NULL,
-         sync;
+    bool worthless = dp->pass_weight == 0, idle = worthless && !ht__backward_may_wait(), sync;
 
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
         ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)

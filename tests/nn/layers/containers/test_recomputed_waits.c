@@ -238,6 +238,31 @@ static void an_exchange_that_is_left_out_is_an_error(void **state)
     expect_ranks_in_step();
 }
 
+static ht_tensor *reduce_forward(ht_module *self, ht_tensor *x)
+{
+    (void)self;
+    return run_leaving_out(&x, NULL);
+}
+
+static const ht_module_type reducing = {.name = "Reducing", .forward = reduce_forward};
+
+/* Without rows its gradients are none, and yet others wait for it in the second run. */
+static void a_rank_without_rows_comes_to_the_exchange(void **state)
+{
+    ht_module *net = ht_nn_recomputed(ht_nn_sequential(
+        HT_LIST(ht_module *, ht_nn_linear(WIDE, NARROW), ht_module_new(0, &reducing))));
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_tensor *x = ht_narrow(batch(), 0, 0, is_last() ? 0 : ROWS);
+
+    (void)state;
+    assert_int_equal(ht_backward(ht_sum(ht_square(ht_forward(dp, x)), HT_NONE)), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+    expect_ranks_in_step();
+    ht_release(dp);
+    ht_release(net);
+}
+
 HT_TEST_SUITE(test_recomputed_waits, cmocka_unit_test(a_rank_that_fails_alone_tells_the_others),
               cmocka_unit_test(an_exchange_that_is_left_out_is_an_error),
-              cmocka_unit_test(a_rank_without_a_loss_tells_the_others));
+              cmocka_unit_test(a_rank_without_a_loss_tells_the_others),
+              cmocka_unit_test(a_rank_without_rows_comes_to_the_exchange));
