@@ -211,25 +211,47 @@ static ht_value *run_parts(const char *what, ht_module *module, const ht_device_
     return status == HT_SUCCESS ? ht__device_gather(what, layout, count, outputs) : NULL;
 }
 
-static ht_value *run(const char *what, ht_module *module, const ht_device_layout *layout,
-                     ht_value *inputs)
+/* The number of parts; 0 after an error. */
+static int prepare(const char *what, ht_module *module, const ht_device_layout *layout,
+                   ht_value *inputs, ht_value *parts[])
+{
+    if (ht__module_drain(module) != HT_SUCCESS ||
+        check_places(what, module, layout->devices[0]) != HT_SUCCESS)
+        return 0;
+    return ht__device_scatter(what, inputs, layout, parts);
+}
+
+static ht_value *run_split(const char *what, ht_module *module, const ht_device_layout *layout,
+                           ht_value *inputs)
 {
     ht_value *parts[HT_MAX_REPLICAS];
     int count;
 
-    if (layout->count == 0)
-        return ht_forward_value(module, inputs);
-    if (ht__module_drain(module) != HT_SUCCESS ||
-        check_places(what, module, layout->devices[0]) != HT_SUCCESS)
-        return NULL;
-    count = ht__device_scatter(what, inputs, layout, parts);
-    if (count == 0)
-        return NULL;
-    if (layout->count == 1)
-        return ht_forward_value(module, parts[0]);
     if (check_layers(what, module) != HT_SUCCESS)
         return NULL;
-    return run_parts(what, module, layout, count, parts);
+    count = prepare(what, module, layout, inputs, parts);
+    return count > 0 ? run_parts(what, module, layout, count, parts) : NULL;
+}
+
+/* On one device, where layers may wait for other ranks. */
+static ht_value *run_alone(const char *what, ht_module *module, const ht_device_layout *layout,
+                           ht_value *inputs)
+{
+    ht_value *parts[HT_MAX_REPLICAS];
+
+    if (prepare(what, module, layout, inputs, parts) > 0)
+        return ht_forward_value(module, parts[0]);
+    ht__module_missed(module);
+    return NULL;
+}
+
+static ht_value *run(const char *what, ht_module *module, const ht_device_layout *layout,
+                     ht_value *inputs)
+{
+    if (layout->count == 0)
+        return ht_forward_value(module, inputs);
+    return layout->count == 1 ? run_alone(what, module, layout, inputs)
+                              : run_split(what, module, layout, inputs);
 }
 
 static ht_value *run_scoped(const char *what, ht_module *module, const ht_device_layout *layout,
@@ -291,8 +313,13 @@ ht_value *ht_device_parallel_forward(ht_module *module, ht_value *inputs, const 
     static const char what[] = "ht_device_parallel_forward";
     ht_device_layout layout = {0};
 
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(inputs, what, "the inputs") ||
+    if (HT_IS_NULL(module, what, "the module") ||
         fill(what, &layout, module, device_ids, count, output_device, dim) != HT_SUCCESS)
         return NULL;
+    if (HT_IS_NULL(inputs, what, "the inputs")) {
+        if (layout.count < 2)
+            ht__module_missed(module);
+        return NULL;
+    }
     return run_scoped(what, module, &layout, inputs);
 }

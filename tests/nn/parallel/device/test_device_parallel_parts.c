@@ -97,6 +97,36 @@ static void a_synchronised_batch_norm_inside_is_refused(void **state)
     ht_scope_close(scope);
 }
 
+/* On one device a layer may wait for other ranks, of which one has no input that can be used: of no
+ * axis to cut, or none at all. */
+static void ranks_that_wait_are_told(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *norm = ht_nn_sync_batch_norm(5, NULL, HT_COMM_WORLD);
+    ht_module *wrapped = ht_nn_device_parallel(norm, ids, 1, HT_NONE, 0);
+
+    (void)state;
+    ht_module_to_dtype(norm, HT_FLOAT64);
+    for (int way = 0; way < 3; way++) {
+        ht_value *x = ht_value_tensor(fails ? ht_scalar(1) : input(4, 0)), *y;
+
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+        if (way == 0)
+            y = ht_forward_value(wrapped, x);
+        else
+            y = ht_device_parallel_forward(norm, fails && way == 2 ? NULL : x, ids, 1, HT_NONE, 0);
+        assert_null(y);
+        assert_int_equal(ht_error_get(NULL), fails ? HT_ERR_ARGUMENT : HT_ERR_STATE);
+        ht_error_clear();
+        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+        ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+        assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
+    }
+    ht_release(wrapped);
+    ht_release(norm);
+}
+
 /* Copies would exchange the same gradients at the same time. On one device there are none. */
 static void a_data_parallel_wrapper_inside_is_refused(void **state)
 {
@@ -267,6 +297,7 @@ static void unequal_devices_are_warned_of(void **state)
 }
 
 HT_TEST_SUITE(test_device_parallel_parts, cmocka_unit_test(a_pass_inside_a_part_waits_for_nobody),
+              cmocka_unit_test(ranks_that_wait_are_told),
               cmocka_unit_test(the_first_error_is_raised_when_all_have_ended),
               cmocka_unit_test(a_synchronised_batch_norm_inside_is_refused),
               cmocka_unit_test(a_data_parallel_wrapper_inside_is_refused),
