@@ -46,6 +46,7 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
     const int64_t shape[2] = {w->count, w->kernel};
     const int64_t reach = (w->count - 1) * w->stride + (w->kernel - 1) * w->dilation + 1;
     int64_t widths[2 * HT_MAX_NDIM] = {0}, *index, behind;
+    int whole = HT_NONE;
     ht_tensor *indices;
 
     if (x == NULL)
@@ -57,7 +58,7 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
     widths[1] = behind > 0 ? behind : 0;
     if (widths[0] > 0 || widths[1] > 0)
         x = ht_pad(x, 2 * (x->body->ndim - axis), widths, HT_NUM(fill));
-    if (x == NULL)
+    if (x == NULL || !ht__check_shape("ht_take", x->body->comm, 2, shape, &whole))
         return NULL;
     index = ht__alloc((size_t)(w->count * w->kernel + 1) * sizeof *index);
     for (int64_t j = 0; j < w->count; j++) {

@@ -384,6 +384,20 @@ static void columns_refuse_options_of_pooling(void **state)
                          "ht_max_pool: kernel is (0, 1), expected at least 1");
 }
 
+/* An image that repeats one element has more windows than a number counts. */
+static void too_many_windows_are_an_error(void **state)
+{
+    const int64_t length = INT64_C(1) << 33, half = INT64_C(1) << 32;
+    ht_tensor *image = ht_broadcast_to(ht_ones(HT_SHAPE(1, 1, 1, 1), HT_FLOAT32, HT_LOCAL),
+                                       HT_SHAPE(1, 1, 1, length));
+    ht_pool_options o = ht_pool_options_default();
+
+    (void)state;
+    o.kernel[1] = half;
+    o.stride[0] = o.stride[1] = 1;
+    HT_TEST_EXPECT_ERROR(ht_unfold(image, &o), HT_ERR_SHAPE, "(4294967297, 4294967296)");
+}
+
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
               cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
               cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
@@ -391,4 +405,5 @@ HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_pad
               cmocka_unit_test(maxima_come_with_indices), cmocka_unit_test(fractional_layers_draw),
               cmocka_unit_test(one_sample), cmocka_unit_test(maxima_of_equals),
               cmocka_unit_test(bad_convolutions_are_errors),
-              cmocka_unit_test(bad_pooling_is_an_error));
+              cmocka_unit_test(bad_pooling_is_an_error),
+              cmocka_unit_test(too_many_windows_are_an_error));
