@@ -81,6 +81,9 @@ bool ht__error_hold(bool hold);
 /* A copy of the text that stays for ever, the same for equal texts (name.c). */
 const char *ht__name(const char *text);
 
+/* For hash tables of texts. */
+uint64_t ht__text_hash(const char *text);
+
 /* An argument that may be HT_NONE, by mistake: that name, or the number. As the next. */
 const char *ht__int_str(int value);
 

@@ -28,3 +28,12 @@ const char *ht__name(const char *text)
     pthread_mutex_unlock(&lock);
     return found != NULL ? *found : "";
 }
+
+uint64_t ht__text_hash(const char *text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash ^ hash >> 32;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values: tensors, numbers, lists and maps. Lists and maps are short: maps are searched in order.
- */
+ * Values: tensors, numbers, lists and maps. Most maps are short, and searched in order; longer ones
+ * have a hash table. */
 #include "core/tensor/tensor.h"
 #include "ht/value.h"
 
@@ -15,6 +15,8 @@ struct ht_value {
     int count, capacity;
     ht_value **items; /* owned */
     char **keys;      /* owned; maps */
+    int *table;       /* owned; of a long map: items by the hash of their keys, from 1; 0: none */
+    size_t room;      /* in it, a power of two */
     bool lacks;       /* an item that could not be made */
 };
 
@@ -30,6 +32,7 @@ static void destroy(void *object)
     }
     ht__free(value->items);
     ht__free(value->keys);
+    ht__free(value->table);
     ht__object_fini(value);
     ht__block_free(value, sizeof *value);
 }
@@ -180,8 +183,40 @@ ht_value *ht_value_at(const ht_value *value, int index)
     return HT_IS_THERE(value) && index >= 0 && index < value->count ? value->items[index] : NULL;
 }
 
+enum { SHORT = 16 }; /* items of a map without a table */
+
+/* The place of the key in the table, or the one for it. */
+static int *place_of(const ht_value *map, const char *key)
+{
+    size_t at = (size_t)ht__text_hash(key) & (map->room - 1);
+
+    while (map->table[at] != 0 && strcmp(map->keys[map->table[at] - 1], key) != 0)
+        at = (at + 1) & (map->room - 1);
+    return &map->table[at];
+}
+
+/* The last item has come. The table is at most half full. */
+static void note_key(ht_value *map)
+{
+    const int count = map->count;
+    int first = count;
+
+    if (count <= SHORT)
+        return;
+    if (2 * (size_t)count > map->room) {
+        ht__free(map->table);
+        map->room = 4 * (size_t)map->capacity;
+        map->table = ht__alloc(map->room * sizeof *map->table);
+        first = 1;
+    }
+    for (int i = first; i <= count; i++)
+        *place_of(map, map->keys[i - 1]) = i;
+}
+
 static int find(const ht_value *map, const char *key)
 {
+    if (map->table != NULL)
+        return *place_of(map, key) - 1;
     for (int i = 0; i < map->count; i++) {
         if (strcmp(map->keys[i], key) == 0)
             return i;
@@ -211,6 +246,7 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
     grow(map);
     map->keys[map->count] = ht__strdup(key);
     map->items[map->count++] = item;
+    note_key(map);
     return HT_SUCCESS;
 }
 

@@ -6,19 +6,10 @@
 
 #include <string.h>
 
-static size_t hash(const char *text)
-{
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-
-    for (; *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211u;
-    return (size_t)(h ^ h >> 32);
-}
-
 /* Where the text is, or is to be. */
 static char **place_of(char **table, size_t room, const char *text)
 {
-    size_t at = hash(text) & (room - 1);
+    size_t at = (size_t)ht__text_hash(text) & (room - 1);
 
     while (table[at] != NULL && strcmp(table[at], text) != 0)
         at = (at + 1) & (room - 1);

@@ -40,6 +40,30 @@ static void lists_keep_order_and_maps_their_keys(void **state)
     assert_null(ht_value_get(map, "top5"));
 }
 
+/* A long map finds its keys by a hash, with the same order and the same replacement. */
+static void a_long_map_finds_its_keys(void **state)
+{
+    enum { KEYS = 5000 };
+    ht_value *map = ht_value_map();
+    char key[32];
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < KEYS; i++) {
+            snprintf(key, sizeof key, "layer.%d.weight", i * 7 % KEYS);
+            assert_int_equal(ht_value_set(map, key, ht_value_number(i + pass)), HT_SUCCESS);
+            assert_int_equal(ht_value_count(map), pass == 0 ? i + 1 : KEYS);
+        }
+    }
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "layer.%d.weight", i * 7 % KEYS);
+        assert_string_equal(ht_value_key(map, i), key);
+        assert_true(ht_value_as_number(ht_value_get(map, key)) == i + 1);
+    }
+    assert_null(ht_value_get(map, "layer.5000.weight"));
+    assert_null(ht_value_get(map, ""));
+}
+
 static void only_lists_are_appended_to(void **state)
 {
     (void)state;
@@ -77,6 +101,7 @@ static void a_list_has_no_negative_count(void **state)
 
 HT_TEST_SUITE(test_value, cmocka_unit_test(a_value_knows_its_kind),
               cmocka_unit_test(lists_keep_order_and_maps_their_keys),
+              cmocka_unit_test(a_long_map_finds_its_keys),
               cmocka_unit_test(only_lists_are_appended_to),
               cmocka_unit_test(a_value_is_not_put_into_itself),
               cmocka_unit_test(a_list_has_no_negative_count));
