@@ -30,7 +30,7 @@ static void tell(ht_node_queue *queue, const ht_node *node)
 
 void ht__abandon(ht_node_queue *queue, ht_node *node)
 {
-    if (ht__waiting_newest() == NULL || node->sequence == queue->abandoned)
+    if (!ht__waiting_any() || node->sequence == queue->abandoned)
         return;
     queue->abandoned = node->sequence;
     tell(queue, node);
@@ -59,7 +59,7 @@ void ht__abandon_graph(ht_tensor *root)
 
 bool ht__backward_may_wait(void)
 {
-    return ht__waiting_newest() != NULL;
+    return ht__waiting_any();
 }
 
 /* The node at whose turn a pass waits; NULL: none. */
@@ -68,16 +68,38 @@ static ht_node *node_of(const ht_waiting *waiting)
     return waiting->node != NULL ? waiting->node : ht__segment_reader(waiting->segment);
 }
 
+/* Another thread may be about to free it. */
+static bool hold(ht_node *node)
+{
+    int holders = atomic_load_explicit(&node->base.count, memory_order_relaxed);
+
+    while (holders > 0 && !atomic_compare_exchange_weak(&node->base.count, &holders, holders + 1))
+        ;
+    return holders > 0;
+}
+
+struct search {
+    ht_node_visit_fn *among;
+    void *user;
+    ht_node_queue found;
+};
+
+static void find(const ht_waiting *waiting, void *user)
+{
+    struct search *search = user;
+    ht_node *node = node_of(waiting);
+
+    if (node != NULL && (search->among == NULL || search->among(node->sequence, search->user)) &&
+        hold(node))
+        ht__queue_push(&search->found, node);
+}
+
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
 {
-    ht_node_queue queue = {0};
+    struct search search = {.among = among, .user = user};
 
-    for (const ht_waiting *waiting = ht__waiting_newest(); waiting != NULL;
-         waiting = waiting->older) {
-        ht_node *node = node_of(waiting);
-
-        if (node != NULL && (among == NULL || among(node->sequence, user)))
-            ht__queue_push(&queue, node);
-    }
-    abandon_all(&queue);
+    ht__waiting_each(find, &search);
+    for (size_t i = 0; i < search.found.count; i++)
+        ht_release(search.found.nodes[i]); /* the queue holds it, too */
+    abandon_all(&search.found);
 }

@@ -79,12 +79,12 @@ bool ht__backward_running(void); /* on this thread */
 /* The backward of the node that runs comes to its exchange with other ranks (ht__node_waits). */
 void ht__backward_meets(void);
 
-/* Whether any graph of this thread has a node or a second run that waits for other ranks. */
+/* Whether any graph has a node or a second run that waits for other ranks. */
 bool ht__backward_may_wait(void);
 
 /* Where a pass cannot begin: tells the ranks that wait in one through the graph of `root`; where no
- * loss begins one, in one through the nodes that are `among` those meant. NULL: any may be. One call
- * for one pass: the ranks of a communicator are told once. */
+ * loss begins one, in one through the nodes that are `among` those meant, of graphs that this thread
+ * recorded. NULL: any may be. One call for one pass: the ranks of a communicator are told once. */
 void ht__abandon_graph(ht_tensor *root);
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user);
 

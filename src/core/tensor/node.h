@@ -20,11 +20,12 @@ typedef struct ht_saved {
 } ht_saved;
 
 /* A node whose backward waits for other ranks, until it has run, or a segment whose second run
- * does. A list of this thread, newest first. */
+ * does. A list of all threads, newest first. */
 typedef struct ht_waiting {
     ht_node *node;              /* not owned; NULL: a segment */
     ht_meeting meeting;         /* of the node */
     struct ht_segment *segment; /* not owned */
+    const void *thread;         /* that recorded it */
     struct ht_waiting *newer, *older;
 } ht_waiting;
 
@@ -109,7 +110,9 @@ extern _Thread_local ht_told *ht__told_now; /* NULL: no step of a pass runs */
 
 ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment); /* one of the two */
 void ht__waiting_free(ht_waiting *gone);                         /* NULL: nothing */
-ht_waiting *ht__waiting_newest(void);                            /* NULL: none */
+bool ht__waiting_any(void);                                      /* of any thread */
+/* Those that this thread recorded, under a lock: what is visited may be on its way out elsewhere. */
+void ht__waiting_each(void (*visit)(const ht_waiting *waiting, void *user), void *user);
 void ht__node_leave(ht_node *node);               /* its backward waits for nobody any more */
 void ht__meeting_tell(const ht_meeting *meeting); /* unless told; the error stays what it is */
 

@@ -3,25 +3,47 @@
  * Places where a backward pass waits for other ranks: the exchange of a node's own backward step,
  * and those of a segment's second run. If an error keeps this rank from such a place, it takes part
  * there with the error instead, which tells the ranks that wait. All ranks of a communicator learn
- * of a failure in the same exchange, and make no other one in that pass. */
+ * of a failure in the same exchange, and make no other one in that pass.
+ *
+ * The list is one for all threads, because a graph may be differentiated, or released, on another
+ * thread than the one that recorded it. */
+#include <pthread.h>
+
 #include "core/tensor/node.h"
 
 _Thread_local ht_told *ht__told_now;
-static _Thread_local ht_waiting *newest;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ht_waiting *newest; /* under the lock */
+static atomic_int count;   /* in the list */
+static _Thread_local char here;
 
-ht_waiting *ht__waiting_newest(void)
+bool ht__waiting_any(void)
 {
-    return newest;
+    return atomic_load_explicit(&count, memory_order_relaxed) > 0;
+}
+
+void ht__waiting_each(void (*visit)(const ht_waiting *waiting, void *user), void *user)
+{
+    pthread_mutex_lock(&lock);
+    for (const ht_waiting *waiting = newest; waiting != NULL; waiting = waiting->older) {
+        if (waiting->thread == &here)
+            visit(waiting, user);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment)
 {
     ht_waiting *added = ht__alloc(sizeof *added);
 
-    *added = (ht_waiting){.node = node, .segment = segment, .older = newest};
+    *added = (ht_waiting){.node = node, .segment = segment, .thread = &here};
+    pthread_mutex_lock(&lock);
+    added->older = newest;
     if (newest != NULL)
         newest->newer = added;
     newest = added;
+    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
     return added;
 }
 
@@ -29,12 +51,15 @@ void ht__waiting_free(ht_waiting *gone)
 {
     if (gone == NULL)
         return;
+    pthread_mutex_lock(&lock);
     if (gone->newer != NULL)
         gone->newer->older = gone->older;
     else
         newest = gone->older;
     if (gone->older != NULL)
         gone->older->newer = gone->newer;
+    atomic_fetch_sub_explicit(&count, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
     ht__free(gone);
 }
 

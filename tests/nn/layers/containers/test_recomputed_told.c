@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks that wait in a module's second run, or in its backward pass, learn that one rank fails. */
 #include <math.h>
+#include <pthread.h>
 
 #include "ht.h"
 #include "ht_test.h"
@@ -249,7 +250,53 @@ static void a_rank_that_refuses_its_loss_tells_the_others(void **state)
     }
 }
 
+/* A graph that another thread recorded. */
+static void *record_elsewhere(void *net)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *y = ht_retain(ht_square(ht_forward(net, batch())));
+
+    ht_scope_close(scope);
+    return y;
+}
+
+static ht_tensor *recorded_elsewhere(ht_module *net)
+{
+    pthread_t thread;
+    void *y = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, record_elsewhere, net), 0);
+    assert_int_equal(pthread_join(thread, &y), 0);
+    return ht_scope_adopt(y);
+}
+
+/* It is released, differentiated, or refused on one rank, of which the others learn. */
+static void graphs_of_another_thread_tell_as_well(void **state)
+{
+    const bool last = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    armed = false;
+    for (int depth = 0; depth < 3; depth++) {
+        ht_scope *scope = ht_scope_open();
+        ht_module *net = new_net(depth);
+        ht_tensor *y = recorded_elsewhere(net);
+
+        recorded_elsewhere(net);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        y = recorded_elsewhere(net);
+        set_handlers(HT_ERRORS_RETURN);
+        assert_int_equal(last ? refuse(y, SEED) : ht_backward(ht_sum(y, HT_NONE)),
+                         last ? HT_ERR_SHAPE : HT_ERR_STATE);
+        set_handlers(HT_ERRORS_ABORT);
+        expect_ranks_in_step();
+        ht_release(net);
+        ht_scope_close(scope);
+    }
+}
+
 HT_TEST_SUITE(test_recomputed_told, cmocka_unit_test(a_rank_that_fails_tells_the_others),
               cmocka_unit_test(a_layer_without_a_sum_in_backward_is_told),
               cmocka_unit_test(a_rank_without_a_loss_tells_the_others),
-              cmocka_unit_test(a_rank_that_refuses_its_loss_tells_the_others));
+              cmocka_unit_test(a_rank_that_refuses_its_loss_tells_the_others),
+              cmocka_unit_test(graphs_of_another_thread_tell_as_well));
