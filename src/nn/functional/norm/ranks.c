@@ -90,9 +90,9 @@ double ht__norm_merge_moments(const char *what, ht_comm *comm, ht_tensor *moment
         return -1;
     mine = ht__alloc((size_t)(row * (ranks + 1)) * sizeof *mine);
     all = mine + row;
-    mine[0] = count;
-    if (ht__get_local(what, moments->body, mine + 1) == HT_SUCCESS &&
-        gather(what, comm, mine, row, all)) {
+    /* With an error it takes part all the same: the others have counted on it. */
+    mine[0] = ht__get_local(what, moments->body, mine + 1) == HT_SUCCESS ? count : -1;
+    if (gather(what, comm, mine, row, all)) {
         total = merge(ranks, channels, all, mine, mine + channels);
         if (ht__set_local(what, moments->body, mine) != HT_SUCCESS)
             total = -1;
