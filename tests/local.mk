@@ -824,6 +824,13 @@ archive_tests = $(test_runners) \
 	tests/headers.sh tests/layers.sh tests/nn/replay/replay.sh tests/nn/starved.sh tests/reference.sh \
 	tests/tools/idx2hdf5.sh tests/tools/info.sh tests/tools/man.sh tests/tools/output.sh
 
+# The tests that run libht on data: those in which a sanitizer can find something.
+memory_tests = $(test_runners) $(longest_scripts) \
+	tests/core/allocations.sh tests/core/compare.sh tests/core/damage.sh tests/core/device.sh \
+	tests/core/full_disk.sh tests/core/jobs.sh tests/core/late.sh \
+	tests/examples/fashion.sh tests/examples/guides.sh tests/examples/mnist.sh tests/examples/small.sh \
+	tests/examples/trainings.sh tests/fuzz/fuzz.sh tests/nn/starved.sh tests/tools/idx2hdf5.sh tests/tools/info.sh
+
 check-long:
 	HT_TEST_LONG=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(test_runners) $(long_scripts)'
 .PHONY: check-long check-quick tests-again
