@@ -233,6 +233,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_optimizers.c \
 	tests/nn/parallel/data/test_data_parallel_oracle.c \
 	tests/nn/parallel/data/test_data_parallel_order.c \
+	tests/nn/parallel/data/test_data_parallel_others.c \
 	tests/nn/parallel/data/test_data_parallel_overlap.c \
 	tests/nn/parallel/data/test_data_parallel_own_updates.c \
 	tests/nn/parallel/data/test_data_parallel_parts.c \

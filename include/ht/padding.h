@@ -35,7 +35,8 @@ typedef enum ht_pad_mode {
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
  * value: the constant, converted to the dtype of x like a number that fills it (ht/number.h).
  * Result: a copy, split as x. The slabs are those of x, or balanced ones (ht_balance) if the split
- * axis is padded. If HT_PAD_CIRCULAR only cuts elements off there, each rank keeps its own.
+ * axis is padded. If HT_PAD_CONSTANT or HT_PAD_CIRCULAR only cut elements off there, each rank
+ * keeps its own.
  * Errors: HT_ERR_ARGUMENT for widths that are not in pairs, outnumber the axes or are out of range,
  * and for an integer value that the dtype of x cannot hold.
  * Source: torch.nn.functional.pad. */

@@ -57,9 +57,21 @@ void ht__abandon_graph(ht_tensor *root)
     abandon_all(&queue);
 }
 
-bool ht__backward_may_wait(void)
+static bool waits_for_nobody(const ht_node *node, void *user)
 {
-    return ht__waiting_any();
+    bool *waits = user;
+
+    *waits = node->waiting != NULL || (node->segment != NULL && node->segment->waiting != NULL);
+    return !*waits;
+}
+
+bool ht__graph_may_wait(ht_tensor *root)
+{
+    bool waits = false;
+
+    if (ht__waiting_any())
+        ht__graph_walk_each(root, waits_for_nobody, &waits);
+    return waits;
 }
 
 /* The node at whose turn a pass waits; NULL: none. */

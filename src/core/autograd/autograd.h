@@ -79,8 +79,8 @@ bool ht__backward_running(void); /* on this thread */
 /* The backward of the node that runs comes to its exchange with other ranks (ht__node_waits). */
 void ht__backward_meets(void);
 
-/* Whether any graph has a node or a second run that waits for other ranks. */
-bool ht__backward_may_wait(void);
+/* Whether the graph of root has a node or a second run that waits for other ranks. */
+bool ht__graph_may_wait(ht_tensor *root);
 
 /* Where a pass cannot begin: tells the ranks that wait in one through the graph of `root`; where no
  * loss begins one, in one through the nodes that are `among` those meant, of graphs that this thread

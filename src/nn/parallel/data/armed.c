@@ -16,9 +16,9 @@ static const char what[] = "ht_backward";
 /* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
  * worth nothing leaves its backward out, unless others may wait there, in a layer or a second run:
  * then it goes through it, and with a factor that float32 rounds to 0 its gradients are none. */
-static double begin_one(ht_data_parallel *dp)
+static double begin_one(ht_data_parallel *dp, ht_tensor *root)
 {
-    bool worthless = dp->pass_weight == 0, idle = worthless && !ht__backward_may_wait(), sync;
+    bool worthless = dp->pass_weight == 0, idle = worthless && !ht__graph_may_wait(root), sync;
 
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
         ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
@@ -151,7 +151,7 @@ static ht_status find_reached(ht_status status)
 }
 
 /* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
-static double begin_reached(void)
+static double begin_reached(ht_tensor *root)
 {
     double scale = 1;
 
@@ -163,7 +163,7 @@ static double begin_reached(void)
         if (!dp->begins)
             continue;
         take_reached(dp);
-        scale = begin_one(dp);
+        scale = begin_one(dp, root);
     }
     return scale;
 }
@@ -187,7 +187,7 @@ static bool meet_nodes(ht_tensor *root)
 static double begin_backward(ht_tensor *root, void *user)
 {
     (void)user;
-    return meet_nodes(root) ? begin_reached() : 1;
+    return meet_nodes(root) ? begin_reached(root) : 1;
 }
 
 static void progress(void *user)

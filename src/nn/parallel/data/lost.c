@@ -64,9 +64,9 @@ static bool is_lost(uint64_t number, void *user)
 
 /* Once the passes of all wrappers have begun, as on the other ranks, which come to the nodes after
  * that, in one order for all wrappers. */
-static void abandon_lost(void)
+static void abandon_lost(ht_node_visit_fn *among)
 {
-    ht__abandon_nodes(is_lost, NULL);
+    ht__abandon_nodes(among, NULL);
     for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         if (dp->armed_count > 0 && dp->armed[0].lost)
             ht__dp_disarm(dp);
@@ -77,7 +77,7 @@ ht_status ht__dp_begin_lost(ht_data_parallel *dp)
 {
     const ht_status status = lose(dp);
 
-    abandon_lost();
+    abandon_lost(is_lost);
     return status;
 }
 
@@ -113,7 +113,7 @@ void ht__dp_all_lost(void)
         if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
             lose(dp);
     }
-    abandon_lost();
+    abandon_lost(known_which ? is_lost : NULL); /* NULL: also what was made outside of wrappers */
 }
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
