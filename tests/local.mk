@@ -59,6 +59,7 @@ core_tests = \
 	tests/core/algorithms/test_peaks.c \
 	tests/core/algorithms/test_results.c \
 	tests/core/algorithms/test_scales.c \
+	tests/core/autograd/test_abandon.c \
 	tests/core/autograd/test_anomaly.c \
 	tests/core/autograd/test_autograd.c \
 	tests/core/autograd/test_autograd_complex.c \

@@ -74,44 +74,17 @@ bool ht__graph_may_wait(ht_tensor *root)
     return waits;
 }
 
-/* The node at whose turn a pass waits; NULL: none. */
-static ht_node *node_of(const ht_waiting *waiting)
-{
-    return waiting->node != NULL ? waiting->node : ht__segment_reader(waiting->segment);
-}
-
-/* Another thread may be about to free it. */
-static bool hold(ht_node *node)
-{
-    int holders = atomic_load_explicit(&node->base.count, memory_order_relaxed);
-
-    while (holders > 0 && !atomic_compare_exchange_weak(&node->base.count, &holders, holders + 1))
-        ;
-    return holders > 0;
-}
-
-struct search {
-    ht_node_visit_fn *among;
-    void *user;
-    ht_node_queue found;
-};
-
-static void find(const ht_waiting *waiting, void *user)
-{
-    struct search *search = user;
-    ht_node *node = node_of(waiting);
-
-    if (node != NULL && (search->among == NULL || search->among(node->sequence, search->user)) &&
-        hold(node))
-        ht__queue_push(&search->found, node);
-}
-
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
 {
-    struct search search = {.among = among, .user = user};
+    ht_node_queue queue = {0};
+    ht_node **found;
+    const int count = ht__waiting_find(&found);
 
-    ht__waiting_each(find, &search);
-    for (size_t i = 0; i < search.found.count; i++)
-        ht_release(search.found.nodes[i]); /* the queue holds it, too */
-    abandon_all(&search.found);
+    for (int i = 0; i < count; i++) {
+        if (among == NULL || among(found[i]->sequence, user))
+            ht__queue_push(&queue, found[i]); /* which holds it, too */
+        ht_release(found[i]);
+    }
+    ht__free(found);
+    abandon_all(&queue);
 }

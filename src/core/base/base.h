@@ -130,6 +130,7 @@ void ht__block_free(void *block, size_t bytes);
 typedef struct ht_kind {
     const char *name;
     void (*destroy)(void *object); /* count has reached zero; frees the memory too */
+    bool listed_uncounted;         /* a list that does not count may have one: see ht__hold */
     atomic_llong live;
     struct ht_kind *next; /* list of kinds seen so far, for leak reports */
     atomic_bool listed;
@@ -141,6 +142,9 @@ typedef struct ht_object {
 } ht_object;
 
 void ht__object_init(void *object, ht_kind *kind); /* count 1 */
+/* As ht_retain, of an object that another thread may be about to destroy, found in a list that it
+ * leaves under a lock before its memory is freed. Under that lock; false: it is on its way out. */
+bool ht__hold(void *object);
 void ht__object_fini(void *object);                /* called by destroy: leak accounting */
 static inline int ht__object_count(const void *object)
 {

@@ -62,11 +62,22 @@ static void say_too_late(void)
                      ht__process.ended_by);
 }
 
+bool ht__hold(void *object)
+{
+    ht_object *base = object;
+    int holders = atomic_load_explicit(&base->count, memory_order_relaxed);
+
+    while (holders > 0 && !atomic_compare_exchange_weak(&base->count, &holders, holders + 1))
+        ;
+    return holders > 0;
+}
+
 /* Takes one from the count. The only holder needs no atomic subtraction: nobody else has a handle
  * from which the count could grow meanwhile. */
 static bool is_last(ht_object *base)
 {
-    if (atomic_load_explicit(&base->count, memory_order_acquire) == 1) {
+    if (!base->kind->listed_uncounted &&
+        atomic_load_explicit(&base->count, memory_order_acquire) == 1) {
         atomic_store_explicit(&base->count, 0, memory_order_relaxed);
         return true;
     }

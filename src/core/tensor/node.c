@@ -54,11 +54,11 @@ void ht__node_empty(ht_node *node)
 static void free_node(ht_node *node)
 {
     ht__node_leave(node);
+    if (node->segment != NULL) /* before it changes: another thread may look at it there */
+        ht__segment_forget(node);
     drop_saved(node);
     drop_kept(node);
     drop_inputs(node);
-    if (node->segment != NULL)
-        ht__segment_forget(node);
     ht_release(node->pending);
     ht_release(node->watch);
     ht__block_free(node->context, node->context_bytes);
@@ -86,7 +86,7 @@ static void destroy(void *object)
     releasing = false;
 }
 
-static ht_kind kind = {.name = "node", .destroy = destroy};
+static ht_kind kind = {.name = "node", .destroy = destroy, .listed_uncounted = true};
 
 static void set_edge(ht_edge *edge, ht_tensor *input)
 {

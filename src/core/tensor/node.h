@@ -111,8 +111,10 @@ extern _Thread_local ht_told *ht__told_now; /* NULL: no step of a pass runs */
 ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment); /* one of the two */
 void ht__waiting_free(ht_waiting *gone);                         /* NULL: nothing */
 bool ht__waiting_any(void);                                      /* of any thread */
-/* Those that this thread recorded, under a lock: what is visited may be on its way out elsewhere. */
-void ht__waiting_each(void (*visit)(const ht_waiting *waiting, void *user), void *user);
+/* Of those that this thread recorded, the nodes at whose turns a pass waits; nodes: owned array of
+ * retained ones. Another thread may release any of them meanwhile. */
+int ht__waiting_find(ht_node ***nodes);
+void ht__waiting_clear(ht_node **place);          /* in a segment that may be among them */
 void ht__node_leave(ht_node *node);               /* its backward waits for nobody any more */
 void ht__meeting_tell(const ht_meeting *meeting); /* unless told; the error stays what it is */
 
@@ -134,7 +136,8 @@ bool ht__segment_restore(ht_segment *segment);      /* makes saved tensors; fals
 void ht__segment_save(ht_node *twin, ht_tensor *x); /* a node of the first run, in the second */
 /* In place of the second run, after a failure: the ranks that wait in theirs learn of it. */
 void ht__segment_miss(ht_segment *segment);
-ht_node *ht__segment_reader(const ht_segment *segment); /* whose turn begins the second run; NULL */
+/* Whose turn begins the second run, retained; NULL. Under the lock of those that wait. */
+ht_node *ht__segment_reader(const ht_segment *segment);
 void ht__segment_fini(ht_segment *segment);
 
 #endif

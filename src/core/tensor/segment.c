@@ -11,12 +11,12 @@ _Thread_local ht_segment_run *ht__segment_now;
 
 void ht__segment_fini(ht_segment *segment)
 {
+    ht__waiting_free(segment->waiting); /* nobody looks at its nodes from here on */
     ht__free(segment->nodes);
     for (int i = 0; i < segment->number_count; i++)
         ht_release(segment->numbers[i].body);
     ht__free(segment->numbers);
     ht__free(segment->meetings);
-    ht__waiting_free(segment->waiting);
     ht__object_fini(segment);
 }
 
@@ -97,7 +97,7 @@ void ht__segment_take(ht_node *node)
 
 void ht__segment_forget(ht_node *node)
 {
-    node->segment->nodes[node->place] = NULL;
+    ht__waiting_clear(&node->segment->nodes[node->place]);
     ht_release(node->segment);
     node->segment = NULL;
 }
@@ -155,7 +155,8 @@ void ht__segment_miss(ht_segment *segment)
 ht_node *ht__segment_reader(const ht_segment *segment)
 {
     for (int i = segment->count - 1; i >= 0; i--) {
-        if (segment->nodes[i] != NULL && segment->nodes[i]->saved_count > 0)
+        if (segment->nodes[i] != NULL && segment->nodes[i]->saved_count > 0 &&
+            ht__hold(segment->nodes[i]))
             return segment->nodes[i];
     }
     return NULL;

@@ -22,13 +22,35 @@ bool ht__waiting_any(void)
     return atomic_load_explicit(&count, memory_order_relaxed) > 0;
 }
 
-void ht__waiting_each(void (*visit)(const ht_waiting *waiting, void *user), void *user)
+/* Retained; NULL: another thread frees it, or the last one that begins the segment's second run. */
+static ht_node *hold_node(const ht_waiting *waiting)
+{
+    if (waiting->node == NULL)
+        return ht__segment_reader(waiting->segment);
+    return ht__hold(waiting->node) ? waiting->node : NULL;
+}
+
+/* What is done with the nodes, and their last release, come after the lock. */
+int ht__waiting_find(ht_node ***nodes)
+{
+    int found = 0;
+
+    pthread_mutex_lock(&lock);
+    *nodes = ht__alloc((size_t)count * sizeof **nodes);
+    for (const ht_waiting *waiting = newest; waiting != NULL; waiting = waiting->older) {
+        ht_node *node = waiting->thread == &here ? hold_node(waiting) : NULL;
+
+        if (node != NULL)
+            (*nodes)[found++] = node;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void ht__waiting_clear(ht_node **place)
 {
     pthread_mutex_lock(&lock);
-    for (const ht_waiting *waiting = newest; waiting != NULL; waiting = waiting->older) {
-        if (waiting->thread == &here)
-            visit(waiting, user);
-    }
+    *place = NULL;
     pthread_mutex_unlock(&lock);
 }
 
