@@ -45,7 +45,6 @@ static void abandon_all(ht_node_queue *queue)
         ht__abandon(queue, node);
         ht_release(node);
     }
-    ht__queue_free(queue);
 }
 
 void ht__abandon_graph(ht_tensor *root)
@@ -55,6 +54,7 @@ void ht__abandon_graph(ht_tensor *root)
     if (root->node != NULL)
         ht__queue_push(&queue, root->node);
     abandon_all(&queue);
+    ht__queue_free(&queue);
 }
 
 static bool waits_for_nobody(const ht_node *node, void *user)
@@ -76,6 +76,8 @@ bool ht__graph_may_wait(ht_tensor *root)
 
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
 {
+    static _Thread_local ht_told told; /* by the last call that named nodes */
+    static _Thread_local uint64_t by_error;
     ht_node_queue queue = {0};
     ht_node **found;
     const int count = ht__waiting_find(&found);
@@ -86,5 +88,16 @@ void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
         ht_release(found[i]);
     }
     ht__free(found);
+    if (among != NULL && by_error == ht__error_number())
+        queue.told = told;
+    else
+        ht__free(told.comms);
+    told = (ht_told){0};
     abandon_all(&queue);
+    if (among != NULL) {
+        by_error = ht__error_number();
+        told = queue.told;
+        queue.told = (ht_told){0};
+    }
+    ht__queue_free(&queue);
 }

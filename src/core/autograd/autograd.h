@@ -84,7 +84,8 @@ bool ht__graph_may_wait(ht_tensor *root);
 
 /* Where a pass cannot begin: tells the ranks that wait in one through the graph of `root`; where no
  * loss begins one, in one through the nodes that are `among` those meant, of graphs that this thread
- * recorded. NULL: any may be. One call for one pass: the ranks of a communicator are told once. */
+ * recorded. NULL: any may be. The ranks of a communicator are told once in a pass, which several calls
+ * that name nodes may be for: all those of one error that the program has not cleared since. */
 void ht__abandon_graph(ht_tensor *root);
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user);
 

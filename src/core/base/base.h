@@ -69,10 +69,12 @@ ht_status ht__error_set_null(const char *what, const char *name);
 #define HT_MESSAGE_LENGTH 1024
 typedef struct ht_error_kept {
     ht_status code;
+    uint64_t number;
     char message[HT_MESSAGE_LENGTH]; /* nothing unless there is an error */
 } ht_error_kept;
 void ht__error_set_aside(ht_error_kept *kept);
 void ht__error_put_back(const ht_error_kept *kept);
+uint64_t ht__error_number(void); /* tells this thread's errors apart; 0: none */
 
 /* While errors of this thread are held they are recorded as ever, but no handler runs: whoever
  * holds them raises them later. Returns whether they were. */
@@ -145,7 +147,7 @@ void ht__object_init(void *object, ht_kind *kind); /* count 1 */
 /* As ht_retain, of an object that another thread may be about to destroy, found in a list that it
  * leaves under a lock before its memory is freed. Under that lock; false: it is on its way out. */
 bool ht__hold(void *object);
-void ht__object_fini(void *object);                /* called by destroy: leak accounting */
+void ht__object_fini(void *object); /* called by destroy: leak accounting */
 static inline int ht__object_count(const void *object)
 {
     return atomic_load_explicit(&((const ht_object *)object)->count, memory_order_relaxed);

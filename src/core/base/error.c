@@ -12,6 +12,7 @@
 
 static _Thread_local struct {
     ht_status code;
+    uint64_t number; /* of the errors of this thread */
     char message[HT_MESSAGE_LENGTH];
 } last;
 
@@ -49,6 +50,7 @@ void ht_error_clear(void)
 void ht__error_set_aside(ht_error_kept *kept)
 {
     kept->code = last.code;
+    kept->number = last.number;
     if (last.code == HT_SUCCESS)
         return;
     memcpy(kept->message, last.message, sizeof kept->message);
@@ -60,7 +62,13 @@ void ht__error_put_back(const ht_error_kept *kept)
     if (kept->code == HT_SUCCESS || last.code != HT_SUCCESS)
         return;
     last.code = kept->code;
+    last.number = kept->number;
     memcpy(last.message, kept->message, sizeof last.message);
+}
+
+uint64_t ht__error_number(void)
+{
+    return last.code != HT_SUCCESS ? last.number : 0;
 }
 
 bool ht__error_hold(bool hold)
@@ -100,12 +108,14 @@ static size_t name_length(const char *message)
 
 static void record(ht_status code, const char *format, va_list arguments)
 {
+    static _Thread_local uint64_t errors;
     char text[sizeof last.message]; /* arguments may point into the last message */
     size_t name;
 
     vsnprintf(text, sizeof text, format, arguments);
     name = called != NULL ? name_length(text) : 0;
     last.code = code;
+    last.number = ++errors;
     snprintf(last.message, sizeof last.message, "%s%s", name > 0 ? called : "", text + name);
 }
 

@@ -25,7 +25,7 @@ typedef struct ht_waiting {
     ht_node *node;              /* not owned; NULL: a segment */
     ht_meeting meeting;         /* of the node */
     struct ht_segment *segment; /* not owned */
-    const void *thread;         /* that recorded it */
+    uint64_t thread;            /* that recorded it */
     struct ht_waiting *newer, *older;
 } ht_waiting;
 

@@ -15,7 +15,17 @@ _Thread_local ht_told *ht__told_now;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ht_waiting *newest; /* under the lock */
 static atomic_int count;   /* in the list */
-static _Thread_local char here;
+
+/* The address of something of the thread is that of a later thread, too. */
+static uint64_t this_thread(void)
+{
+    static atomic_uint_fast64_t threads;
+    static _Thread_local uint64_t number;
+
+    if (number == 0)
+        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+    return number;
+}
 
 bool ht__waiting_any(void)
 {
@@ -33,12 +43,13 @@ static ht_node *hold_node(const ht_waiting *waiting)
 /* What is done with the nodes, and their last release, come after the lock. */
 int ht__waiting_find(ht_node ***nodes)
 {
+    const uint64_t thread = this_thread();
     int found = 0;
 
     pthread_mutex_lock(&lock);
     *nodes = ht__alloc((size_t)count * sizeof **nodes);
     for (const ht_waiting *waiting = newest; waiting != NULL; waiting = waiting->older) {
-        ht_node *node = waiting->thread == &here ? hold_node(waiting) : NULL;
+        ht_node *node = waiting->thread == thread ? hold_node(waiting) : NULL;
 
         if (node != NULL)
             (*nodes)[found++] = node;
@@ -58,7 +69,7 @@ ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment)
 {
     ht_waiting *added = ht__alloc(sizeof *added);
 
-    *added = (ht_waiting){.node = node, .segment = segment, .thread = &here};
+    *added = (ht_waiting){.node = node, .segment = segment, .thread = this_thread()};
     pthread_mutex_lock(&lock);
     added->older = newest;
     if (newest != NULL)

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "core/autograd/autograd.h"
+#include "core/tensor/node.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -80,7 +81,7 @@ static void another_thread_may_release_graphs_that_wait(void **state)
     lose();
     assert_int_equal(told, 1); /* a communicator is told once */
     assert_int_equal(pthread_create(&thread, NULL, release_all, graphs), 0);
-    while (ht__backward_may_wait())
+    while (ht__waiting_any())
         lose();
     assert_int_equal(pthread_join(thread, NULL), 0);
     lose();

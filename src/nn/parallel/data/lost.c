@@ -113,7 +113,7 @@ void ht__dp_all_lost(void)
         if (dp->armed_count > 0 && (!known_which || has_failed(dp)))
             lose(dp);
     }
-    abandon_lost(known_which ? is_lost : NULL); /* NULL: also what was made outside of wrappers */
+    abandon_lost(known_which ? is_lost : NULL); /* NULL: also what no wrapper made */
 }
 
 ht_status ht__dp_begin_idle(ht_data_parallel *dp)
