@@ -136,8 +136,6 @@ bool ht__segment_restore(ht_segment *segment);      /* makes saved tensors; fals
 void ht__segment_save(ht_node *twin, ht_tensor *x); /* a node of the first run, in the second */
 /* In place of the second run, after a failure: the ranks that wait in theirs learn of it. */
 void ht__segment_miss(ht_segment *segment);
-/* Whose turn begins the second run, retained; NULL. Under the lock of those that wait. */
-ht_node *ht__segment_reader(const ht_segment *segment);
 void ht__segment_fini(ht_segment *segment);
 
 #endif

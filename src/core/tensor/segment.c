@@ -152,16 +152,6 @@ void ht__segment_miss(ht_segment *segment)
     tell_waiting(segment);
 }
 
-ht_node *ht__segment_reader(const ht_segment *segment)
-{
-    for (int i = segment->count - 1; i >= 0; i--) {
-        if (segment->nodes[i] != NULL && segment->nodes[i]->saved_count > 0 &&
-            ht__hold(segment->nodes[i]))
-            return segment->nodes[i];
-    }
-    return NULL;
-}
-
 static void append_meeting(ht_segment *segment, const ht_meeting *meeting)
 {
     segment->meetings = ht__realloc(segment->meetings, ((size_t)segment->meeting_count + 1) *

@@ -32,11 +32,23 @@ bool ht__waiting_any(void)
     return atomic_load_explicit(&count, memory_order_relaxed) > 0;
 }
 
-/* Retained; NULL: another thread frees it, or the last one that begins the segment's second run. */
+/* Retained, whose turn begins the second run; NULL: none is left. */
+static ht_node *hold_reader(const ht_segment *segment)
+{
+    for (int i = segment->count - 1; i >= 0; i--) {
+        ht_node *node = segment->nodes[i];
+
+        if (node != NULL && node->saved_count > 0 && ht__hold(node))
+            return node;
+    }
+    return NULL;
+}
+
+/* Retained; NULL: another thread frees it. */
 static ht_node *hold_node(const ht_waiting *waiting)
 {
     if (waiting->node == NULL)
-        return ht__segment_reader(waiting->segment);
+        return hold_reader(waiting->segment);
     return ht__hold(waiting->node) ? waiting->node : NULL;
 }
 
