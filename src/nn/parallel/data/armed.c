@@ -186,15 +186,22 @@ static bool meet_nodes(ht_tensor *root)
 
 static double begin_backward(ht_tensor *root, void *user)
 {
+    double scale = 1;
+
     (void)user;
-    return meet_nodes(root) ? begin_reached(root) : 1;
+    ht__dp_enter();
+    if (meet_nodes(root))
+        scale = begin_reached(root);
+    ht__dp_exit();
+    return scale;
 }
 
 static void progress(void *user)
 {
     (void)user;
-    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
+    for (ht_data_parallel *dp = ht__dp_enter(); dp != NULL; dp = dp->next)
         ht__reducer_progress(dp->reducer);
+    ht__dp_exit();
 }
 
 /* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the one that
@@ -219,20 +226,26 @@ static void fail_to_begin(ht_tensor *root)
     }
 }
 
-/* In the middle of a pass, or before it. */
-static void fail(bool begun, ht_tensor *root, void *user)
+static void break_passes(void)
 {
     ht_error_kept cause;
 
-    (void)user;
-    if (!begun) {
-        fail_to_begin(root);
-        return;
-    }
     ht__error_set_aside(&cause);
     for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
         break_pass(dp, &cause);
     ht__error_put_back(&cause);
+}
+
+/* In the middle of a pass, or before it. */
+static void fail(bool begun, ht_tensor *root, void *user)
+{
+    (void)user;
+    ht__dp_enter();
+    if (begun)
+        break_passes();
+    else
+        fail_to_begin(root);
+    ht__dp_exit();
 }
 
 static _Thread_local ht_backward_observer observer = {
@@ -283,6 +296,7 @@ void ht__dp_armed(ht_data_parallel *dp)
 void ht__dp_forget(ht_data_parallel *dp)
 {
     ht__dp_leave_known(dp);
-    if (ht__dp_known() == NULL)
+    if (ht__dp_enter() == NULL)
         ht__backward_leave(&observer);
+    ht__dp_exit();
 }

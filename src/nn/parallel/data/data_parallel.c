@@ -174,6 +174,7 @@ static void destroy(ht_module *self)
 {
     ht_data_parallel *dp = ht_module_data(self);
 
+    ht__dp_forget(dp); /* first: its thread, which may be another one, goes on without it */
     if (dp->reducer != NULL) {
         if (dp->reducer->failure == HT_SUCCESS) /* else it has been told */
             ht__reducer_drain(dp->reducer);
@@ -183,7 +184,6 @@ static void destroy(ht_module *self)
         ht__dp_leave_join(dp);
         ht__dp_unhook_layers(dp);
         ht__module_unguard(self, dp->module);
-        ht__dp_forget(dp);
         ht__dp_forget_kept(dp);
         ht__reducer_free(dp->reducer);
     }

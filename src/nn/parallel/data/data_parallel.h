@@ -8,6 +8,7 @@
 #include "nn/parallel/data/reducer/reducer.h"
 
 typedef struct ht_data_parallel ht_data_parallel;
+typedef struct ht_dp_list ht_dp_list;
 
 /* How one optimizer's step comes to the wrapper. */
 typedef struct ht_dp_stepping {
@@ -43,7 +44,8 @@ typedef enum ht_join {
 } ht_join;
 
 struct ht_data_parallel {
-    ht_data_parallel *next;    /* among those of a thread (data/wrapper.c); not owned */
+    ht_dp_list *list;          /* that has it (data/known.c); NULL: none */
+    ht_data_parallel *next;    /* in it; not owned */
     ht_module *module;         /* slot 0; owned by it */
     ht_comm *comm;             /* retained */
     ht_optimizer **optimizers; /* owned array of retained ones */
@@ -80,8 +82,11 @@ ht_data_parallel *ht__dp_of(ht_module *module);
 /* The same; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
 extern const char ht__dp_type_name[];
-/* The first of the wrappers that ran forward on this thread; one more, again: nothing changes; one
- * fewer. */
+
+/* data/known.c. Between enter and exit, which nest, the wrappers that ran forward on this thread
+ * stay; the first of them. One more, again: nothing changes; one fewer, on any thread. */
+ht_data_parallel *ht__dp_enter(void);
+void ht__dp_exit(void);
 ht_data_parallel *ht__dp_known(void);
 void ht__dp_get_known(ht_data_parallel *dp);
 void ht__dp_leave_known(ht_data_parallel *dp);

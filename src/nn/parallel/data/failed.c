@@ -34,7 +34,9 @@ void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs)
 
     if (forward != NULL)
         forward->failed = true;
+    ht__dp_enter();
     fail_inputs(inputs);
+    ht__dp_exit();
 }
 
 /* Behind a forward pass that failed, or else an error that no wrapper knows of. */

@@ -6,15 +6,28 @@
 #include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 
 static const char begin[] = "ht_data_parallel_join_begin";
 
-static ht_data_parallel *joining; /* wrappers between begin and end */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ht_data_parallel *joining; /* wrappers between begin and end; under the lock */
 
 ht_join_options ht_join_options_default(void)
 {
     return (ht_join_options){
         .size = sizeof(ht_join_options), .divide_by_initial_world_size = true, .enable = true};
+}
+
+static bool is_joining(const ht_comm *comm)
+{
+    const ht_data_parallel *other;
+
+    pthread_mutex_lock(&lock);
+    for (other = joining; other != NULL && other->comm != comm; other = other->next_joining)
+        ;
+    pthread_mutex_unlock(&lock);
+    return other != NULL;
 }
 
 static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
@@ -33,13 +46,11 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
                        "%s: SyncBatchNorm%s%s needs every rank in each forward pass; set "
                        "throw_on_early_termination",
                        begin, found->path[0] != '\0' ? " at " : "", found->path);
-    for (const ht_data_parallel *other = joining; other != NULL; other = other->next_joining) {
-        if (other->comm == dp->comm)
-            return HT_FAIL(dp->comm, HT_ERR_STATE,
-                           "%s: another wrapper on this communicator is in a join: a rank out of "
-                           "data could not distinguish their passes",
-                           begin);
-    }
+    if (is_joining(dp->comm))
+        return HT_FAIL(dp->comm, HT_ERR_STATE,
+                       "%s: another wrapper on this communicator is in a join: a rank out of data "
+                       "could not distinguish their passes",
+                       begin);
     return HT_SUCCESS;
 }
 
@@ -59,10 +70,12 @@ void ht__dp_leave_join(ht_data_parallel *dp)
 {
     ht_data_parallel **at = &joining;
 
+    pthread_mutex_lock(&lock);
     while (*at != NULL && *at != dp)
         at = &(*at)->next_joining;
     if (*at != NULL)
         *at = dp->next_joining;
+    pthread_mutex_unlock(&lock);
     dp->join = HT_JOIN_NONE;
     dp->reducer->joining = HT_JOINING_OFF;
 }
@@ -91,8 +104,10 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
     if (dp->join != HT_JOIN_SHADOWING)
         return HT_SUCCESS;
     dp->reducer->joining = o.divide_by_initial_world_size ? HT_JOINING_ALL : HT_JOINING_ACTIVE;
+    pthread_mutex_lock(&lock);
     dp->next_joining = joining;
     joining = dp;
+    pthread_mutex_unlock(&lock);
     return HT_SUCCESS;
 }
 

@@ -6,6 +6,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/data_parallel.h \
 	src/nn/parallel/data/failed.c \
 	src/nn/parallel/data/join.c \
+	src/nn/parallel/data/known.c \
 	src/nn/parallel/data/layers.c \
 	src/nn/parallel/data/lost.c \
 	src/nn/parallel/data/options.c \

@@ -75,9 +75,12 @@ static void abandon_lost(ht_node_visit_fn *among)
 
 ht_status ht__dp_begin_lost(ht_data_parallel *dp)
 {
-    const ht_status status = lose(dp);
+    ht_status status;
 
+    ht__dp_enter();
+    status = lose(dp);
     abandon_lost(is_lost);
+    ht__dp_exit();
     return status;
 }
 
@@ -92,10 +95,11 @@ static bool has_failed(const ht_data_parallel *dp)
 
 bool ht__dp_any_failed(void)
 {
-    const ht_data_parallel *dp = ht__dp_known();
+    const ht_data_parallel *dp = ht__dp_enter();
 
     while (dp != NULL && !has_failed(dp))
         dp = dp->next;
+    ht__dp_exit();
     return dp != NULL;
 }
 

@@ -1,6 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* Which forward pass a backward pass belongs to. */
+#include <pthread.h>
+
 #include "data_parallel_test.h"
 
 static ht_tensor *loss_of(ht_module *model, int64_t first, int64_t count)
@@ -160,8 +162,61 @@ static void misuse_weights_that_float32_cannot_carry(void **state)
     ht_release(net);
 }
 
+enum { MANY = 50 };
+
+static void *run_forward(void *dp)
+{
+    ht_scope *scope = ht_scope_open();
+
+    loss_of(dp, 0, 4);
+    ht_scope_close(scope);
+    return NULL;
+}
+
+static void *release_elsewhere(void *wrappers)
+{
+    for (int i = 0; i < MANY; i++)
+        ht_release(((ht_module **)wrappers)[i]);
+    return NULL;
+}
+
+/* Half of them ran forward on this thread, half on one that has ended. This thread trains with
+ * another wrapper meanwhile. */
+static void another_thread_may_release_a_wrapper(void **state)
+{
+    ht_module *nets[MANY], *wrappers[MANY], *net = new_net(3);
+    ht_optimizer *optimizer = new_optimizer(net, SGD);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, true);
+    pthread_t thread;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        nets[i] = new_net(4);
+        wrappers[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, true);
+        if (i % 2 == 0) {
+            run_forward(wrappers[i]);
+            continue;
+        }
+        assert_int_equal(pthread_create(&thread, NULL, run_forward, wrappers[i]), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, release_elsewhere, wrappers), 0);
+    for (int step = 0; step < 5; step++) {
+        assert_int_equal(ht_backward(loss_of(dp, 0, 4)), HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ht_backward(loss_of(dp, 0, 4)), HT_SUCCESS);
+    ht_release(dp);
+    ht_release(net);
+    ht_release(optimizer);
+    for (int i = 0; i < MANY; i++)
+        ht_release(nets[i]);
+}
+
 HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_its_own_weight),
               cmocka_unit_test(backward_passes_of_other_models_are_left_alone),
               cmocka_unit_test(a_weight_holds_for_one_pass),
               cmocka_unit_test(a_loss_of_two_batches_needs_a_weight),
-              cmocka_unit_test(misuse_weights_that_float32_cannot_carry));
+              cmocka_unit_test(misuse_weights_that_float32_cannot_carry),
+              cmocka_unit_test(another_thread_may_release_a_wrapper));
