@@ -15,8 +15,9 @@ static void push_inputs(ht_node_queue *queue, const ht_node *node)
     }
 }
 
-/* The second run that begins where the node reads what it saved; then its own exchange. */
-static void tell(ht_node_queue *queue, const ht_node *node)
+/* The second run that begins where the node reads what it saved; then its own exchange. Nobody waits
+ * there any more. */
+static void tell(ht_node_queue *queue, ht_node *node)
 {
     ht_told *const outer = ht__told_now;
 
@@ -25,6 +26,7 @@ static void tell(ht_node_queue *queue, const ht_node *node)
         ht__segment_miss(node->segment);
     if (node->waiting != NULL && queue->met != node->sequence)
         ht__meeting_tell(&node->waiting->meeting);
+    ht__node_leave(node);
     ht__told_now = outer;
 }
 
