@@ -99,7 +99,7 @@ int64_t ht__seal_writer(const char *part)
     if (seal.length != 0)
         return -1;
     if (strcmp(seal.host, host) != 0 || seal.process == getpid() ||
-        kill((pid_t)seal.process, 0) != 0)
+        (kill((pid_t)seal.process, 0) != 0 && errno != EPERM)) /* EPERM: another user's */
         return 0;
     return seal.started != 0 && start_of(seal.process) == seal.started ? seal.process : 0;
 }
