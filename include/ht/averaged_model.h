@@ -75,8 +75,8 @@ typedef ht_value *ht_next_batch_fn(void *user);
  * over batches of one pass over the data.
  *
  * The layers begin with mean 0 and variance 1 and count their batches anew. The pass runs in
- * training and records nothing. The mode of module, and the momentum of its layers, are as before
- * afterwards. A module without such layers that track statistics runs no batch. Other layers, such
+ * training and records nothing. The modes of all its modules, and the momentum of its layers, are as
+ * before afterwards. A module without such layers that track statistics runs no batch. Other layers, such
  * as instance normalisation, are left out.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.

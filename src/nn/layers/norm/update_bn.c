@@ -14,8 +14,23 @@ struct layers {
     ht_batch_norm_layer **layers; /* owned array; not owned */
     bool *cumulative;             /* owned */
     int count;
+    ht_module **modules; /* all of them; owned array; not owned */
+    bool *training;      /* owned */
+    int module_count;
     ht_status status;
 };
+
+static void note_mode(const char *path, ht_module *module, void *user)
+{
+    struct layers *all = user;
+    const size_t room = (size_t)all->module_count + 1;
+
+    (void)path;
+    all->modules = ht__realloc(all->modules, room * sizeof *all->modules);
+    all->training = ht__realloc(all->training, room * sizeof *all->training);
+    all->modules[all->module_count] = module;
+    all->training[all->module_count++] = module->training;
+}
 
 static void begin_layer(const char *path, ht_module *module, void *user)
 {
@@ -76,20 +91,22 @@ static ht_status run_batches(ht_module *module, ht_next_batch_fn *next, void *us
 static ht_status run(ht_module *module, ht_next_batch_fn *next, void *user)
 {
     struct layers all = {.status = HT_SUCCESS};
-    const bool training = ht_module_is_training(module);
 
+    ht_module_apply(module, note_mode, &all);
     ht_module_apply(module, begin_layer, &all);
     if (all.status == HT_SUCCESS && all.count > 0) {
         all.status = ht_module_train(module);
         if (all.status == HT_SUCCESS)
             all.status = run_batches(module, next, user);
-        if (!training && ht_module_eval(module) != HT_SUCCESS)
-            all.status = ht_error_get(NULL);
     }
+    for (int i = 0; i < all.module_count; i++)
+        all.modules[i]->training = all.training[i];
     for (int i = 0; i < all.count; i++)
         all.layers[i]->options.cumulative_average = all.cumulative[i];
     ht__free(all.layers);
     ht__free(all.cumulative);
+    ht__free(all.modules);
+    ht__free(all.training);
     return all.status;
 }
 

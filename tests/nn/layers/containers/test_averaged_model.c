@@ -321,6 +321,31 @@ static void an_earlier_error_is_not_one_of_the_data(void **state)
     ht_release(layer);
 }
 
+/* The pass trains all, and each module then has its own mode again. */
+static void modes_are_as_before(void **state)
+{
+    for (int training = 0; training < 2; training++) {
+        ht_module *layer = ht_nn_batch_norm1d(2, NULL), *other = ht_nn_dropout(0.5);
+        ht_module *net = ht_nn_sequential(HT_LIST(ht_module *, layer, other));
+        int i = 0;
+
+        ht_module_to_dtype(net, HT_FLOAT64);
+        if (training)
+            ht_module_eval(other);
+        else
+            ht_module_eval(net);
+        if (!training)
+            ht_module_train(other);
+        assert_int_equal(ht_update_bn(net, next_batch, &i), HT_SUCCESS);
+        assert_int_equal(i, 3);
+        assert_int_equal(ht_module_is_training(net), training);
+        assert_int_equal(ht_module_is_training(layer), training);
+        assert_int_equal(ht_module_is_training(other), !training);
+        ht_release(net);
+    }
+    (void)state;
+}
+
 static void without_batch_norm_no_batch_runs(void **state)
 {
     ht_module *layer = ht_nn_linear(2, 2);
@@ -341,4 +366,5 @@ HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_py
               cmocka_unit_test(running_statistics_are_means_over_batches),
               cmocka_unit_test(a_failed_batch_fails_the_pass),
               cmocka_unit_test(an_earlier_error_is_not_one_of_the_data),
+              cmocka_unit_test(modes_are_as_before),
               cmocka_unit_test(without_batch_norm_no_batch_runs));
