@@ -142,7 +142,8 @@ HT_API ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *co
 
 /* Writes a row. A row that was written survives a crash.
  *
- * log: the first row names its columns. Later rows can omit columns, but cannot add any.
+ * log: the first row names its columns, each in one line. Later rows can omit columns, but cannot
+ *   add any.
  * row: a map of numbers or one-element tensors, not complex. The first entry ("epoch") is the
  * position on the axis. The values of rank 0 are written.
  * Collective, agrees.

@@ -156,6 +156,10 @@ static ht_status check_row(const ht_run_log *log, const ht_value *row)
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
                            "%s: \"%s\" is not a column: the first row had none of this name",
                            add_name, name);
+        if (strpbrk(name, "\r\n") != NULL)
+            return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
+                           "%s: \"%s\" has a line end, expected a name in one line", add_name,
+                           name);
         if (!is_number(ht_value_at(row, i)))
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
                            "%s: \"%s\" is neither a number nor a tensor of one element", add_name,

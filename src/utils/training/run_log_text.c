@@ -24,7 +24,7 @@ const char *ht__number_text(char text[32], double number)
 /* A name with a comma, a quote or a line end goes into quotes, quotes doubled. */
 static void put_csv_name(FILE *file, const char *name)
 {
-    bool plain = strpbrk(name, ",\"\r\n") == NULL;
+    bool plain = strpbrk(name, ",\"") == NULL;
 
     if (!plain)
         fputc('"', file);
