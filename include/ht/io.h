@@ -21,8 +21,8 @@
  * Savers. They are collective over the communicator of x, which may have any split and device, and
  * stays as it is. They take the path of rank 0 as it is: unlike numpy.save, they add no ending to
  * it.
- * A new file is written under another name, and gets its own name when it is complete. Space is
- * reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
+ * A new file NAME is written as NAME.part, and gets its own name when it is complete. A file that is
+ * called so is removed. Space is reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
  * removed, and the file that it was to replace is intact. A file that is replaced keeps its
  * permissions. A symbolic link stays: the file that it leads to is replaced.
  * A process-local tensor is saved by its rank alone. If several ranks save one each to the same
