@@ -66,6 +66,7 @@ core_tests = \
 	tests/core/autograd/test_backward_observer.c \
 	tests/core/autograd/test_gradcheck.c \
 	tests/core/autograd/test_recompute.c \
+	tests/core/base/test_called_names.c \
 	tests/core/base/test_environment.c \
 	tests/core/base/test_log.c \
 	tests/core/base/test_memory.c \
@@ -183,6 +184,7 @@ nn_tests = \
 	tests/nn/module/hooks/test_backward_hooks.c \
 	tests/nn/module/hooks/test_state_hooks.c \
 	tests/nn/module/parametrize/test_parametrize.c \
+	tests/nn/module/test_called_names_of_modules.c \
 	tests/nn/module/test_extra_state.c \
 	tests/nn/module/test_forward.c \
 	tests/nn/module/test_forward_observer.c \

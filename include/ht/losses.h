@@ -312,7 +312,7 @@ HT_API ht_ctc_options ht_ctc_options_default(void);
  * Collective if an operand is split.
  * Result: a loss for each sequence, (N), in the slabs of the batch, or one number.
  * Errors: HT_ERR_ARGUMENT on all ranks for lengths out of their range, or a target that is not a
- * class. HT_ERR_ARGUMENT also for log_probs with another split.
+ * class. HT_ERR_ARGUMENT also for log_probs with another split. HT_ERR_SHAPE also without a class.
  * Source: torch.nn.CTCLoss. */
 HT_API ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
                               ht_tensor *target_lengths, ht_reduction_mode reduction);

@@ -95,9 +95,10 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
  * options: the length or the scale of each axis behind the channels, and the mode; not NULL.
  * Result: split as x; balanced along a split axis that is resized.
- * Errors: HT_ERR_ARGUMENT for an axis with both or neither, a negative one, another mode, and
- * align_corners with another mode than linear and cubic. HT_ERR_DTYPE unless x is floating.
- * HT_ERR_SHAPE also if an axis behind the channels is empty, or would be.
+ * Errors: HT_ERR_ARGUMENT for an axis with both or neither, one below 0 or from 2^31 on, another
+ * mode, and align_corners with another mode than linear and cubic. HT_ERR_DTYPE unless x is
+ * floating. HT_ERR_SHAPE also if an axis behind the channels is empty, or would be, or would be
+ * longer than that.
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);
 

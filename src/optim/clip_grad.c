@@ -183,9 +183,10 @@ static ht_status clip_value(const char *what, ht_tensor *grad, void *limit)
 
 static ht_status check_norm_type(const char *what, double norm_type)
 {
-    if (norm_type > 0)
+    if (norm_type > 0 && norm_type != HT_NORM_FRO)
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: norm_type is %g, expected a number above 0", what,
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "%s: norm_type is %g, expected a number above 0 other than HT_NORM_FRO", what,
                    norm_type);
 }
 

@@ -191,7 +191,7 @@ static ht_status scatter_piece(const char *what, ht_flat_tensors *flat, const pi
     if (!is_plain(flat, part->body))
         return last == part->body->lsize ? copy_whole(what, part, flat->views[p->part])
                                          : HT_SUCCESS;
-    if (ht__check_in_place(what, part, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, "x", part, NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     ht__body_await(part->body); /* all of it: what is still to come must not follow */
     ht__storage_touch(part->body->storage);

@@ -65,8 +65,11 @@ static bool waits(const ht_optimizer *optimizer, bool to_step)
     return deferral != NULL && deferral->waits(deferral->user, to_step);
 }
 
-static ht_status step(ht_optimizer *optimizer)
+static ht_status step(const char *what, ht_optimizer *optimizer)
 {
+    const char *named;
+    ht_status status;
+
     ht__watch_at("ht_optimizer_step");
     if (ht__timeline_is_on())
         ht__timeline_step();
@@ -75,17 +78,19 @@ static ht_status step(ht_optimizer *optimizer)
         return optimizer->deferral->step(optimizer->deferral->user);
 
     ht__optimizer_begin_step(optimizer);
-    return ht__optimizer_update_all(optimizer);
+    named = ht__named(what);
+    status = ht__optimizer_update_all(optimizer);
+    ht__named_end(named);
+    return status;
 }
 
-ht_status ht_optimizer_step(ht_optimizer *optimizer)
+ht_status ht__optimizer_step(const char *what, ht_optimizer *optimizer)
 {
-    if (HT_IS_NULL(optimizer, "ht_optimizer_step", "the optimizer"))
+    if (HT_IS_NULL(optimizer, what, "the optimizer"))
         return ht_error_get(NULL);
     if (optimizer->type->step_with != NULL)
-        return HT_FAIL(NULL, HT_ERR_STATE,
-                       "ht_optimizer_step: %s evaluates the loss, use ht_optimizer_step_with",
-                       optimizer->type->name);
+        return HT_FAIL(NULL, HT_ERR_STATE, "%s: %s evaluates the loss, use ht_optimizer_step_with",
+                       what, optimizer->type->name);
     if (waits(optimizer, true))
         return HT_SUCCESS;
 
@@ -95,9 +100,14 @@ ht_status ht_optimizer_step(ht_optimizer *optimizer)
     if (status != HT_SUCCESS)
         return status;
     span = ht__span_begin(HT_SPAN_UPDATE, "ht_optimizer_step", optimizer->type->name);
-    status = step(optimizer);
+    status = step(what, optimizer);
     ht__span_end(span);
     return status == HT_SUCCESS ? ht__optimizer_run_hooks(optimizer, true) : status;
+}
+
+ht_status ht_optimizer_step(ht_optimizer *optimizer)
+{
+    return ht__optimizer_step("ht_optimizer_step", optimizer);
 }
 
 ht_status ht__optimizer_loss(ht_loss_fn *closure, void *user, double *loss)
@@ -147,7 +157,7 @@ ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, v
     } else {
         status = ht__optimizer_loss(closure, user, &value);
         if (status == HT_SUCCESS)
-            status = ht_optimizer_step(optimizer);
+            status = ht__optimizer_step("ht_optimizer_step_with", optimizer);
     }
     if (status == HT_SUCCESS && loss != NULL)
         *loss = value;

@@ -4,6 +4,7 @@
  * entries in states. */
 #include "optim/optim.h"
 
+#include <float.h>
 #include <math.h>
 
 ht_status ht__optim_check_range(const char *what, const char *name, double value, double low,
@@ -11,6 +12,9 @@ ht_status ht__optim_check_range(const char *what, const char *name, double value
 {
     if (value >= low && value < high)
         return HT_SUCCESS;
+    if (isinf(high) && low == -DBL_MAX)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is %g, expected a finite number", what, name,
+                       value);
     if (isinf(high) && !isnan(value))
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "%s: %s is %g, expected a finite value of at least %g", what, name, value,

@@ -33,13 +33,17 @@ static ht_tensor **tensors_of(const char *what, ht_value *list, int *count)
 ht_tensor *ht_parameters_to_vector(ht_value *parameters)
 {
     int count;
-    ht_tensor **all = tensors_of("ht_parameters_to_vector", parameters, &count), *vector;
+    static const char what[] = "ht_parameters_to_vector";
+    ht_tensor **all = tensors_of(what, parameters, &count), *vector;
+    const char *named;
 
     if (all == NULL)
         return NULL;
     for (int i = 0; i < count; i++)
         all[i] = ht_tensor_ndim(all[i]) == 0 ? ht_expand_dims(all[i], 0) : ht_flatten(all[i], 0);
+    named = ht__named(what);
     vector = ht_concatenate(count, all, 0);
+    ht__named_end(named);
     ht__free(all);
     return vector;
 }
@@ -78,6 +82,7 @@ static ht_status check_vector(const char *what, const ht_tensor *vector, int cou
 ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters)
 {
     static const char what[] = "ht_vector_to_parameters";
+    const char *named;
     ht_tensor **all;
     ht_scope *scope;
     ht_status status;
@@ -92,8 +97,10 @@ ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters)
     status = check_vector(what, vector, count, all);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
+    named = ht__named(what);
     if (status == HT_SUCCESS)
         status = distribute(vector, count, all);
+    ht__named_end(named);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__free(all);

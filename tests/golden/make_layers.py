@@ -88,7 +88,7 @@ case("ht_bilinear", [(3, 2, 2), (3, 2, 3), (2, 2, 3), (2,)], F.bilinear)
 
 attention = F.scaled_dot_product_attention
 small = [(3, 2, 4, 3), (3, 2, 3, 3), (3, 2, 3, 2)]
-name = "ht_scaled_dot_product_attention"
+name = "ht_scaled_dot_product_attention_ext"
 case(name, [(4, 3, 2), (4, 5, 2), (4, 5, 3), (3, 5)], attention)
 case(name, small, lambda q, k, v: attention(q, k, v, is_causal=True, scale=0.7))
 case(name, [(3, 4, 2, 3), (3, 2, 3, 3), (3, 1, 3, 2)], lambda q, k, v: attention(q, k, v, enable_gqa=True))

@@ -222,7 +222,7 @@ static ht_tensor *seed(ht_tensor *x, ht_tensor *grad, double scale)
 {
     if (grad == NULL)
         return ht_full_like(x, scale);
-    grad = ht__grad_fit_given("the seed", grad, x->body);
+    grad = ht__grad_fit_given("ht_backward_ext", "grad", grad, x->body);
     return grad == NULL || scale == 1 ? grad : ht_mul_scalar(grad, scale);
 }
 
@@ -307,23 +307,28 @@ ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep)
                                                  : backward("ht_backward_ext", x, grad, keep);
 }
 
-ht_status ht_backward(ht_tensor *loss)
+ht_status ht__backward(const char *what, ht_tensor *loss)
 {
-    if (HT_IS_NULL(loss, "ht_backward", "the loss"))
+    if (HT_IS_NULL(loss, what, "the loss"))
         return no_loss(NULL);
     if (ht_tensor_size(loss) != 1) {
         HT_FAIL(loss->body->comm, HT_ERR_SHAPE,
-                "ht_backward: the loss has shape %s, expected one element (ht_backward_ext takes "
-                "a seed gradient)",
-                ht__shape_str(loss->body->ndim, loss->body->shape));
+                "%s: the loss has shape %s, expected one element (ht_backward_ext takes a seed "
+                "gradient)",
+                what, ht__shape_str(loss->body->ndim, loss->body->shape));
         return no_loss(loss);
     }
     if (ht_dtype_is_complex(loss->body->dtype)) {
         HT_FAIL(loss->body->comm, HT_ERR_DTYPE,
-                "ht_backward: the loss is %s, expected a real dtype (ht_backward_ext takes a "
-                "seed gradient)",
-                ht_dtype_name(loss->body->dtype));
+                "%s: the loss is %s, expected a real dtype (ht_backward_ext takes a seed "
+                "gradient)",
+                what, ht_dtype_name(loss->body->dtype));
         return no_loss(loss);
     }
-    return backward("ht_backward", loss, NULL, false);
+    return backward(what, loss, NULL, false);
+}
+
+ht_status ht_backward(ht_tensor *loss)
+{
+    return ht__backward("ht_backward", loss);
 }

@@ -28,7 +28,8 @@ void ht__abandon(ht_node_queue *queue, ht_node *node);
 /* The program's value for a gradient: a global tensor of any split, like the results of backward
  * functions. But nothing is summed, and no imaginary part is dropped on the way. NULL after an
  * error. */
-ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body *like);
+ht_tensor *ht__grad_fit_given(const char *what, const char *name, ht_tensor *given,
+                              const ht_body *like);
 
 /* node_walk.c. Every node that `root` depends on, until one is answered with false. */
 typedef bool ht_node_each_fn(const ht_node *node, void *user);

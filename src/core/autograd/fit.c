@@ -41,7 +41,8 @@ ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *
     return sum;
 }
 
-ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body *like)
+ht_tensor *ht__grad_fit_given(const char *what, const char *name, ht_tensor *given,
+                              const ht_body *like)
 {
     const ht_body *body = given->body;
     bool numbers = ht_dtype_is_floating(body->dtype) ||
@@ -50,7 +51,7 @@ ht_tensor *ht__grad_fit_given(const char *name, ht_tensor *given, const ht_body 
     if (numbers && ht__body_same_shape(body, like) && ht__comm_compatible(body->comm, like->comm) &&
         body->storage->device == like->storage->device)
         return ht__grad_fit(given, like);
-    HT_FAIL(like->comm, HT_ERR_SHAPE, "ht_backward: %s is %s, expected one that fits %s", name,
+    HT_FAIL(like->comm, HT_ERR_SHAPE, "%s: %s is %s, expected one that fits %s", what, name,
             ht__body_str(body), ht__body_str(like));
     return NULL;
 }

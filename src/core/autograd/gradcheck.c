@@ -154,7 +154,7 @@ static ht_status check_input(const struct check *check, int input)
 
 static ht_status check_all(const struct check *check)
 {
-    ht_status status = ht_backward(objective(check));
+    ht_status status = ht__backward(what, objective(check));
     bool was;
 
     if (status != HT_SUCCESS)

@@ -16,7 +16,8 @@ ht_tensor *ht__hooks_run(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad)
         ht_tensor *replaced = hook.gradient != NULL ? hook.gradient(grad, hook.user) : NULL;
 
         if (replaced != NULL)
-            grad = ht__grad_fit_given("the gradient that a hook returned", replaced, grad->body);
+            grad = ht__grad_fit_given("ht_backward", "the gradient that a hook returned", replaced,
+                                      grad->body);
     }
     return grad;
 }

@@ -61,6 +61,10 @@ bool ht__check_root(const ht_check *check, int root)
 
 bool ht__check_operation(const ht_check *check, ht_reduce_op op, ht_dtype dtype)
 {
+    if ((unsigned)op > HT_OP_OR) {
+        ht__check_failed(check, HT_ERR_ARGUMENT, "op is %d, expected an ht_reduce_op", (int)op);
+        return false;
+    }
     if (ht__mpi_op(op, dtype) != MPI_OP_NULL)
         return true;
     ht__check_failed(check, HT_ERR_DTYPE, "%s is not defined for %s", ht__op_name(op),

@@ -42,7 +42,8 @@ ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_side_copy *ah
 
 /* Whether the result of an operation may be written to x: not if its kind is higher (bool < integer
  * < floating < complex), because it would be lost. NULL: fails with the error already set. */
-ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result);
+ht_status ht__check_result(const char *what, const char *name, const ht_tensor *x,
+                           const ht_tensor *result);
 
 /* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
 ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);

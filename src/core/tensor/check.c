@@ -141,9 +141,20 @@ bool ht__has_kernel(const char *what, const ht_tensor *x, ht_kernel kernel)
            ht__kernel_missing(x->body->comm, device, kernel, x->body->dtype, what) == HT_SUCCESS;
 }
 
+bool ht__check_kind(const char *what, ht_comm *comm, const char *name, ht_number value)
+{
+    if ((unsigned)value.kind <= HT_NUMBER_COMPLEX)
+        return true;
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is of kind %d, expected an ht_number_kind", what, name,
+            (int)value.kind);
+    return false;
+}
+
 bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtype dtype,
                       ht_number value)
 {
+    if (!ht__check_kind(what, comm, name, value))
+        return false;
     if (ht__dtype_takes(dtype, value))
         return true;
     HT_FAIL(comm, HT_ERR_ARGUMENT,

@@ -66,7 +66,7 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
     if (requires_grad && !ht_dtype_is_floating(x->body->dtype) &&
         !ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
-                       "ht_tensor_set_requires_grad: %s has no gradients",
+                       "ht_tensor_set_requires_grad: x is %s, expected a floating or complex dtype",
                        ht_dtype_name(x->body->dtype));
     if (requires_grad || x->meta != NULL)
         ht__grad_meta(x)->requires_grad = requires_grad;
@@ -110,7 +110,7 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
     if (HT_IS_NULL(x, "ht_tensor_set_grad", "x"))
         return ht_error_get(NULL);
     if (grad != NULL && !ht__body_fits(grad->body, x->body))
-        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: gradient is %s, x is %s",
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: grad is %s, x is %s",
                        ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
     status = ht__grad_await(meta);

@@ -114,7 +114,8 @@ void ht__told(ht_comm *comm);
  * A function that writes to x checks first, x brought up to date; writes; and says what the graph
  * is to know of it. Refused are read-only views and, while recording, leaves that require gradients
  * and views of them. values: what is to be written, where it may need a gradient. */
-ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values);
+ht_status ht__check_in_place(const char *what, const char *name, ht_tensor *x,
+                             const ht_tensor *values);
 void ht__written(const char *what, ht_tensor *x, ht_node *node); /* node: taken; NULL: constants */
 bool ht__has_history(const ht_tensor *x);                        /* it, or what it is a view of */
 

@@ -114,9 +114,9 @@ bool ht__needs_grad(const ht_tensor *x)
     return is_tracked(x);
 }
 
-static ht_status refuse(const char *what, const ht_tensor *x, const char *why)
+static ht_status refuse(const char *what, const char *name, const ht_tensor *x, const char *why)
 {
-    return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: x is %s", what, why);
+    return HT_FAIL(x->body->comm, HT_ERR_STATE, "%s: %s is %s", what, name, why);
 }
 
 bool ht__may_overwrite(const ht_tensor *grad)
@@ -127,14 +127,15 @@ bool ht__may_overwrite(const ht_tensor *grad)
            !grad->body->read_only;
 }
 
-ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *values)
+ht_status ht__check_in_place(const char *what, const char *name, ht_tensor *x,
+                             const ht_tensor *values)
 {
     ht_tensor *root = root_of(x);
     bool tracked;
 
     if (x->body->read_only)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "%s: x is %s, expected a tensor that can be written", what,
+                       "%s: %s is %s, expected a tensor that can be written", what, name,
                        ht__read_only_name(x->body));
     if (ht__compare_on)
         ht__compare_tensor(x->body, true);
@@ -143,7 +144,7 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *va
     if (!ht__is_current(x) && !ht__catch_up(what, x))
         return HT_ERR_STATE;
     if (root->node == NULL && ht__needs_grad(root))
-        return refuse(what, x,
+        return refuse(what, name, x,
                       root == x ? "a leaf that requires gradients: write to it with gradients off "
                                   "(ht_set_grad_enabled)"
                                 : "a view of a leaf that requires gradients: write to it with "
@@ -151,7 +152,7 @@ ht_status ht__check_in_place(const char *what, ht_tensor *x, const ht_tensor *va
     tracked = root->node != NULL ||
               (values != NULL && ht__needs_grad(values) && may_have_history(x));
     if (root->view && tracked)
-        return refuse(what, x,
+        return refuse(what, name, x,
                       "a view without history (ht_detach, or made with gradients off): its "
                       "tensor would miss the gradient of the written values");
     return HT_SUCCESS;

@@ -146,11 +146,10 @@ ht_status ht__number_element(const char *what, const ht_body *x, ht_number value
     case HT_NUMBER_REAL:
         return convert_number(what, HT_FLOAT64, &value.real, dtype, element);
     case HT_NUMBER_COMPLEX:
-        return convert_number(what, HT_COMPLEX128, (const double[]){value.real, value.imaginary},
-                              dtype, element);
+        break;
     }
-    return HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: invalid ht_number kind %d", what,
-                   (int)value.kind);
+    return convert_number(what, HT_COMPLEX128, (const double[]){value.real, value.imaginary}, dtype,
+                          element);
 }
 
 /* Operands that are numbers, everywhere the same. */

@@ -199,7 +199,10 @@ bool ht__shape_counts(int ndim,
                       const int64_t shape[]); /* no negative length, fewer than 2^59 elements */
 bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t shape[], int *split);
 
-/* Whether an integer is in the range of a dtype of integers, where it would wrap around. */
+/* Whether the kind is one that there is; false after an error that names the argument. */
+bool ht__check_kind(const char *what, ht_comm *comm, const char *name, ht_number value);
+
+/* The same, and whether an integer is in the range of a dtype of integers, where it would wrap around. */
 bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtype dtype,
                       ht_number value);
 
@@ -256,6 +259,8 @@ ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value);
 /* A number as an element beside x, for an operand by value; `element` has room for any dtype. */
 ht_status ht__number_element(const char *what, const ht_body *x, ht_number value, ht_dtype dtype,
                              void *element);
+
+const char *ht__value_kind_name(const ht_value *value); /* "a list"; of NULL "nothing" */
 
 /* A count in a state: an integer from 0 on, below 1e15. Else *count is 0. */
 bool ht__value_whole(const ht_value *value, int64_t *count);

@@ -5,6 +5,7 @@
 #include "core/tensor/tensor.h"
 #include "ht/value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct ht_value {
@@ -89,7 +90,11 @@ ht_value *ht_value_tensors(int count, ht_tensor *const tensors[])
         return NULL;
     list = ht_value_list();
     for (int i = 0; i < count; i++) {
-        if (ht_value_append(list, ht_value_tensor(tensors[i])) != HT_SUCCESS)
+        char name[32];
+
+        snprintf(name, sizeof name, "tensors[%d]", i);
+        if (HT_IS_NULL(tensors[i], "ht_value_tensors", name) ||
+            ht_value_append(list, ht_value_tensor(tensors[i])) != HT_SUCCESS)
             return NULL;
     }
     return list;
@@ -155,6 +160,13 @@ static bool holds(const ht_value *value, const ht_value *part)
     return found;
 }
 
+const char *ht__value_kind_name(const ht_value *value)
+{
+    static const char *const names[] = {"nothing", "a tensor", "a number", "a list", "a map"};
+
+    return names[ht_value_get_kind(value)];
+}
+
 /* A value inside itself would never be released. */
 static ht_status check_apart(const char *what, const ht_value *into, const ht_value *item)
 {
@@ -170,7 +182,8 @@ ht_status ht_value_append(ht_value *list, ht_value *item)
         HT_IS_NULL(take(list, item), "ht_value_append", "the item"))
         return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: the value is not a list");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: list is %s, expected a list",
+                       ht__value_kind_name(list));
     if (check_apart("ht_value_append", list, item) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     grow(list);
@@ -232,8 +245,8 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
         HT_IS_NULL(take(map, item), "ht_value_set", "the item"))
         return ht_error_get(NULL);
     if (map->kind != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: the value is not a map (key '%s')",
-                       key);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: map is %s, expected a map (key '%s')",
+                       ht__value_kind_name(map), key);
     if (check_apart("ht_value_set", map, item) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     ht_retain(item);

@@ -143,15 +143,22 @@ static const ht_module_setting settings[] = {
 static const ht_module_type type = {
     .name = "AdaptiveLogSoftmaxWithLoss", .forward_value = forward, .settings = settings};
 
-static ht_module *new_cluster(const struct adaptive *data, int index)
+static ht_module *new_cluster(const char *name, const struct adaptive *data, int index)
 {
     const double features = floor((double)data->in_features / pow(data->div_value, index + 1));
     const int64_t classes = data->cutoffs[index + 1] - data->cutoffs[index];
 
-    if (!(features >= 1 && features < 9e15)) {
+    if (!(features >= 1)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "%s: div_value is %g, expected one that leaves a feature to cluster %d", what,
-                data->div_value, index);
+                "%s: in_features is %" PRId64 ", expected at least div_value^%d = %g", name,
+                data->in_features, index + 1, pow(data->div_value, index + 1));
+        return NULL;
+    }
+    if (!(features < 9e15)) {
+        HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                "%s: div_value is %g, expected one that leaves less than 9e15 features to cluster "
+                "%d",
+                name, data->div_value, index);
         return NULL;
     }
     return ht_nn_sequential(HT_LIST(ht_module *,
@@ -159,7 +166,8 @@ static ht_module *new_cluster(const struct adaptive *data, int index)
                                     ht_nn_linear_ext((int64_t)features, classes, false)));
 }
 
-static ht_status check_cutoffs(int64_t n_classes, int count, const int64_t cutoffs[])
+static ht_status check_cutoffs(const char *name, int64_t n_classes, int count,
+                               const int64_t cutoffs[])
 {
     bool good = count >= 1 && cutoffs != NULL;
 
@@ -170,10 +178,10 @@ static ht_status check_cutoffs(int64_t n_classes, int count, const int64_t cutof
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                    "%s: cutoffs are %s, expected increasing numbers from 1 to n_classes - 1 = "
                    "%" PRId64,
-                   what, cutoffs != NULL ? ht__shape_str(count, cutoffs) : "NULL", n_classes - 1);
+                   name, cutoffs != NULL ? ht__shape_str(count, cutoffs) : "NULL", n_classes - 1);
 }
 
-static ht_status add_layers(ht_module *self)
+static ht_status add_layers(const char *name, ht_module *self)
 {
     struct adaptive *data = ht_module_data(self);
     ht_status status = ht_module_add(
@@ -183,19 +191,18 @@ static ht_status add_layers(ht_module *self)
     if (status == HT_SUCCESS)
         status = ht_module_add(self, "tail", &data->tail, ht_nn_module_list(0, NULL));
     for (int i = 0; i < data->clusters && status == HT_SUCCESS; i++)
-        status = ht_nn_module_list_append(data->tail, new_cluster(data, i));
+        status = ht_nn_module_list_append(data->tail, new_cluster(name, data, i));
     return status;
 }
 
-ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, int64_t n_classes,
-                                                    int count, const int64_t cutoffs[],
-                                                    double div_value, bool head_bias)
+static ht_module *make(const char *name, int64_t in_features, int64_t n_classes, int count,
+                       const int64_t cutoffs[], double div_value, bool head_bias)
 {
     const size_t bytes = sizeof(struct adaptive) + ((size_t)(count > 0 ? count : 0) + 1) * 8;
     struct adaptive *made;
     ht_module *self;
 
-    if (check_cutoffs(n_classes, count, cutoffs) != HT_SUCCESS)
+    if (check_cutoffs(name, n_classes, count, cutoffs) != HT_SUCCESS)
         return NULL;
     made = ht__alloc(bytes);
     *made = (struct adaptive){.in_features = in_features,
@@ -205,19 +212,26 @@ ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, int64_t
                               .clusters = count};
     memcpy(made->cutoffs, cutoffs, (size_t)count * sizeof *cutoffs);
     made->cutoffs[count] = n_classes;
-    self = ht_module_new_ext(what, &type, bytes, made);
+    self = ht_module_new_ext(name, &type, bytes, made);
     ht__free(made);
-    if (self == NULL || add_layers(self) == HT_SUCCESS)
+    if (self == NULL || add_layers(name, self) == HT_SUCCESS)
         return self;
     ht_release(self);
     return NULL;
 }
 
+ht_module *ht_nn_adaptive_log_softmax_with_loss_ext(int64_t in_features, int64_t n_classes,
+                                                    int count, const int64_t cutoffs[],
+                                                    double div_value, bool head_bias)
+{
+    return make("ht_nn_adaptive_log_softmax_with_loss_ext", in_features, n_classes, count, cutoffs,
+                div_value, head_bias);
+}
+
 ht_module *ht_nn_adaptive_log_softmax_with_loss(int64_t in_features, int64_t n_classes, int count,
                                                 const int64_t cutoffs[])
 {
-    return ht_nn_adaptive_log_softmax_with_loss_ext(in_features, n_classes, count, cutoffs, 4,
-                                                    false);
+    return make(what, in_features, n_classes, count, cutoffs, 4, false);
 }
 
 /* The struct of a layer of this file, for rows x. NULL after an error. */

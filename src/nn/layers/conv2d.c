@@ -26,7 +26,7 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
 static const ht_module_setting settings[] = {
     {"in_channels", INT64(in_channels), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE},
     {"out_channels", INT64(out_channels), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE},
-    {"kernel", INT64(kernel), .low = 1, .high = INFINITY, .print = HT_PRINT_ALWAYS},
+    {"kernel_size", INT64(kernel), .low = 1, .high = INFINITY, .print = HT_PRINT_ALWAYS},
     {"stride", INT64(options.stride), .count = 2, .usual = 1, .low = 1, .high = INFINITY},
     {"padding", INT64(options.padding), .count = 2, .low = 0, .high = INFINITY},
     {"dilation", INT64(options.dilation), .count = 2, .usual = 1, .low = 1, .high = INFINITY},
@@ -42,17 +42,19 @@ bool ht__nn_is_conv2d(const ht_module *module)
     return module->type == &type;
 }
 
+static const char what[] = "ht_nn_conv2d_ext";
+
 static ht_module *make(const struct conv2d *conv)
 {
-    ht_module *module = ht_module_new_ext("ht_nn_conv2d", &type, sizeof *conv, conv);
+    ht_module *module = ht_module_new_ext(what, &type, sizeof *conv, conv);
     const int64_t groups = conv->options.groups;
 
     if (module == NULL || (conv->in_channels % groups == 0 && conv->out_channels % groups == 0))
         return module;
     HT_FAIL(NULL, HT_ERR_ARGUMENT,
-            "ht_nn_conv2d: groups is %" PRId64 ", expected a divisor of in_channels %" PRId64
+            "%s: groups is %" PRId64 ", expected a divisor of in_channels %" PRId64
             " and out_channels %" PRId64,
-            groups, conv->in_channels, conv->out_channels);
+            what, groups, conv->in_channels, conv->out_channels);
     ht_release(module);
     return NULL;
 }
@@ -65,7 +67,7 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
     struct conv2d *conv;
 
     options = options != NULL ? options : &defaults;
-    if (HT_CHECK_OPTIONS(NULL, "ht_nn_conv2d", options, ht_conv2d_options) != HT_SUCCESS)
+    if (HT_CHECK_OPTIONS(NULL, what, options, ht_conv2d_options) != HT_SUCCESS)
         return NULL;
     module = make(&(struct conv2d){.in_channels = in_channels,
                                    .out_channels = out_channels,
@@ -85,5 +87,9 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
 
 ht_module *ht_nn_conv2d(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
 {
-    return ht_nn_conv2d_ext(in_channels, out_channels, kernel_size, NULL, true);
+    const char *named = ht__named("ht_nn_conv2d");
+    ht_module *module = ht_nn_conv2d_ext(in_channels, out_channels, kernel_size, NULL, true);
+
+    ht__named_end(named);
+    return module;
 }

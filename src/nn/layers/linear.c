@@ -39,7 +39,7 @@ ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias
 {
     const struct linear made = {
         .in_features = in_features, .out_features = out_features, .has_bias = bias};
-    ht_module *module = ht_module_new_ext("ht_nn_linear", &type, sizeof made, &made);
+    ht_module *module = ht_module_new_ext("ht_nn_linear_ext", &type, sizeof made, &made);
     struct linear *data;
     double bound;
 
@@ -53,5 +53,9 @@ ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias
 
 ht_module *ht_nn_linear(int64_t in_features, int64_t out_features)
 {
-    return ht_nn_linear_ext(in_features, out_features, true);
+    const char *named = ht__named("ht_nn_linear");
+    ht_module *module = ht_nn_linear_ext(in_features, out_features, true);
+
+    ht__named_end(named);
+    return module;
 }

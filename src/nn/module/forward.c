@@ -7,8 +7,6 @@
 #include "core/timeline/timeline.h"
 #include "nn/module/hooks/hooks.h"
 
-static const char *const kind_names[] = {"nothing", "a tensor", "a number", "a list", "a map"};
-
 /* The one tensor that `value` is, or holds as a list of one. */
 static ht_tensor *one_tensor(const ht_value *value)
 {
@@ -39,7 +37,7 @@ static ht_value *call_type(ht_module *module, ht_value *inputs)
     x = one_tensor(inputs);
     if (x == NULL) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward_value: %s takes one tensor, got %s",
-                module->type->name, kind_names[ht_value_get_kind(inputs)]);
+                module->type->name, ht__value_kind_name(inputs));
         ht__module_missed(module);
         return NULL;
     }
@@ -180,7 +178,7 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
     y = one_tensor(output);
     if (y == NULL)
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_forward: %s returned %s; use ht_forward_value",
-                module->type->name, kind_names[ht_value_get_kind(output)]);
+                module->type->name, ht__value_kind_name(output));
     return y;
 }
 

@@ -98,7 +98,7 @@ static ht_status draw(const char *what, ht_tensor *x, ht_kernel kernel, double a
 static ht_status check_writable(const char *what, ht_tensor *x)
 {
     const bool was = ht_set_grad_enabled(false);
-    const ht_status status = ht__check_in_place(what, x, NULL);
+    const ht_status status = ht__check_in_place(what, "x", x, NULL);
 
     ht_set_grad_enabled(was);
     return status;
@@ -145,6 +145,15 @@ ht_status ht_nn_init_uniform(ht_tensor *x, double low, double high)
 ht_status ht_nn_init_normal(ht_tensor *x, double mean, double std)
 {
     return ht__nn_init_normal("ht_nn_init_normal", x, mean, std);
+}
+
+bool ht__nn_check_size(const char *what, const char *name, int64_t size)
+{
+    if (size < INT64_C(1) << 59)
+        return true;
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is %lld, expected less than 2^59", what, name,
+            (long long)size);
+    return false;
 }
 
 ht_tensor *ht__nn_parameter(int ndim, const int64_t shape[], double bound)

@@ -22,6 +22,10 @@ ht_status ht__nn_init_check(const char *what, ht_tensor *x);
 ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);
 ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std);
 
+/* Whether a length is one that a tensor can have, of which some make no overflow; false after an
+ * error of the constructor `what`. */
+bool ht__nn_check_size(const char *what, const char *name, int64_t size);
+
 /* The seed of the random draws of a layer in training: layers, ranks and replicas differ. */
 uint64_t ht__nn_draw_seed(const ht_module *layer);
 

@@ -92,7 +92,7 @@ static ht_status fill_dirac(const recipe *how, ht_tensor *x)
 
     if (groups < 1 || body->shape[0] % groups != 0)
         return HT_FAIL(body->comm, HT_ERR_ARGUMENT,
-                       "%s: groups is %g, expected at least 1 and a divisor of the %lld outputs",
+                       "%s: groups is %.0f, expected at least 1 and a divisor of the %lld outputs",
                        how->what, how->a, (long long)body->shape[0]);
     outputs = body->shape[0] / groups;
     if (ht_tensor_size(x) == 0)
@@ -114,6 +114,8 @@ static ht_status fill_orthogonal(const recipe *how, ht_tensor *x)
     const ht_body *body = x->body;
     const int64_t rows = body->shape[0], columns = rows > 0 ? ht_tensor_size(x) / rows : 0;
     ht_tensor *random, *q, *r;
+    const char *named;
+    ht_status status;
 
     if (!isfinite(how->a))
         return HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: gain is %g, expected a finite number",
@@ -124,8 +126,11 @@ static ht_status fill_orthogonal(const recipe *how, ht_tensor *x)
                           body->storage->device, body->comm);
     if (random == NULL || ht__nn_init_normal(how->what, random, 0, 1) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (ht_qr(rows < columns ? ht_transpose(random, 0, 1) : random, &q, &r) != HT_SUCCESS)
-        return ht_error_get(NULL);
+    named = ht__named(how->what);
+    status = ht_qr(rows < columns ? ht_transpose(random, 0, 1) : random, &q, &r);
+    ht__named_end(named);
+    if (status != HT_SUCCESS)
+        return status;
     q = ht_mul(q, ht_sign(ht_diagonal(r, 0, 0, 1)));
     return take(x, ht_mul_scalar(ht_reshape(rows < columns ? ht_transpose(q, 0, 1) : q, body->ndim,
                                             body->shape),
@@ -147,6 +152,9 @@ static ht_status fill_sparse(const recipe *how, ht_tensor *x)
     if (!(how->a >= 0 && how->a <= 1))
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: sparsity is %g, expected 0 to 1",
                        how->what, how->a);
+    if (!(how->b >= 0) || isinf(how->b))
+        return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+                       "%s: std is %g, expected a finite number of at least 0", how->what, how->b);
     if (ht__nn_init_normal(how->what, x, 0, how->b) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (ht_tensor_size(x) == 0)

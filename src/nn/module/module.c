@@ -115,24 +115,30 @@ bool ht__module_contains(ht_module *module, const ht_module *wanted)
     return search.found;
 }
 
-ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, ht_module *child)
+ht_status ht__module_add(const char *what, ht_module *module, const char *name, ht_module **slot,
+                         ht_module *child)
 {
     ptrdiff_t offset;
-    ht_status status = check_slot("ht_module_add", module, name, slot, child, &offset);
+    ht_status status = check_slot(what, module, name, slot, child, &offset);
 
     if (status != HT_SUCCESS) {
         ht_release(child);
         return status;
     }
     if (ht__module_contains(child, module)) {
-        status = HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                         "ht_module_add: '%s' contains the module it is added to", name);
+        status = HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: '%s' contains the module it is added to", what,
+                         name);
         ht_release(child);
         return status;
     }
     ht__module_new_slot(module, name, HT_SLOT_CHILD, offset, child);
     ht__module_set_path(module, module->path);
     return HT_SUCCESS;
+}
+
+ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, ht_module *child)
+{
+    return ht__module_add("ht_module_add", module, name, slot, child);
 }
 
 /* A view could not be given another body later, by to_dtype or by a wrapper that renews buffers:
@@ -169,12 +175,22 @@ static ht_status add_tensor(const char *what, ht_module *module, const char *nam
 
     if (status == HT_SUCCESS)
         status = own_memory(what, tensor);
-    if (status == HT_SUCCESS && kind == HT_SLOT_PARAMETER)
+    if (status == HT_SUCCESS && kind == HT_SLOT_PARAMETER) {
+        const char *named = ht__named(what);
+
         status = ht_tensor_set_requires_grad(tensor, true);
+        ht__named_end(named);
+    }
     if (status != HT_SUCCESS)
         return status;
     ht__module_new_slot(module, name, kind, offset, ht_retain(tensor));
     return HT_SUCCESS;
+}
+
+ht_status ht__module_add_parameter(const char *what, ht_module *module, const char *name,
+                                   ht_tensor *parameter)
+{
+    return add_tensor(what, module, name, HT_SLOT_PARAMETER, NULL, parameter);
 }
 
 ht_status ht_module_add_parameter(ht_module *module, const char *name, ht_tensor **slot,

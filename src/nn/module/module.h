@@ -8,6 +8,7 @@
 
 #include "core/tensor/tensor.h"
 #include "ht/module.h"
+#include "ht/parametrize.h"
 
 typedef enum ht_slot_kind {
     HT_SLOT_CHILD,
@@ -75,6 +76,12 @@ extern ht_kind ht__module_kind;
 /* The address that holds a slot's handle: the field of the user's struct, or the slot's own. */
 void **ht__slot_place(ht_module *module, ht_slot *slot);
 ht_slot *ht__module_slot(ht_module *module, const char *name); /* NULL: none of this name */
+
+/* ht_module_add, and ht_module_add_parameter without a place in the struct, as parts of `what`. */
+ht_status ht__module_add(const char *what, ht_module *module, const char *name, ht_module **slot,
+                         ht_module *child);
+ht_status ht__module_add_parameter(const char *what, ht_module *module, const char *name,
+                                   ht_tensor *parameter);
 
 /* Takes `handle` (one reference) into a new slot; the name is known to be free. */
 void ht__module_new_slot(ht_module *module, const char *name, ht_slot_kind kind, ptrdiff_t offset,
@@ -149,7 +156,15 @@ void ht__module_leave(ht_module *module, ht_forward_observer *observer);
  * of one that is parametrized, scoped. NULL after an error of the public function `what`. */
 ht_tensor *ht__module_parameter(const char *what, ht_module *module, const char *name);
 
+/* ht_nn_register_parametrization, as a part of `what` (module/parametrize/parametrize.c). */
+ht_status ht__register_parametrization(const char *what, ht_module *module, const char *name,
+                                       ht_module *parametrization,
+                                       ht_right_inverse_fn *right_inverse);
+
 /* layers/linear.c: a layer that may bring its parameters up to date by itself, part by part. */
 bool ht__nn_is_linear(const ht_module *module);
+
+/* layers/recurrent/recurrent.c: one that ht_nn_recurrent_forward runs. */
+bool ht__nn_is_recurrent(const ht_module *module);
 
 #endif

@@ -10,8 +10,6 @@
 #include "ht/factories.h"
 #include "nn/module/module.h"
 
-static const char what[] = "ht_module_summary";
-
 enum { COLUMNS = 5 };
 
 struct row {
@@ -188,7 +186,7 @@ static void print_table(const struct table *table, FILE *stream)
     ht__free(lines);
 }
 
-ht_status ht_module_summary_ext(ht_module *module, ht_value *inputs, FILE *stream)
+static ht_status summary(const char *what, ht_module *module, ht_value *inputs, FILE *stream)
 {
     struct table table = {0};
     ht_status status;
@@ -209,6 +207,11 @@ ht_status ht_module_summary_ext(ht_module *module, ht_value *inputs, FILE *strea
     return status;
 }
 
+ht_status ht_module_summary_ext(ht_module *module, ht_value *inputs, FILE *stream)
+{
+    return summary("ht_module_summary_ext", module, inputs, stream);
+}
+
 static void find_floating(const char *name, ht_tensor *x, void *user)
 {
     ht_tensor **found = user;
@@ -220,6 +223,7 @@ static void find_floating(const char *name, ht_tensor *x, void *user)
 
 ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[], FILE *stream)
 {
+    static const char what[] = "ht_module_summary";
     ht_tensor *like = NULL, *x;
     const char *outer;
     ht_scope *scope;
@@ -233,8 +237,7 @@ ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[], 
     x = ht_zeros_ext(ndim, shape, like != NULL ? ht_tensor_dtype(like) : HT_FLOAT32, HT_NONE,
                      like != NULL ? like->body->storage->device : ht_get_device(), HT_COMM_SELF);
     ht__named_end(outer);
-    status = x != NULL ? ht_module_summary_ext(module, ht_value_tensor(x), stream)
-                       : ht_error_get(NULL);
+    status = x != NULL ? summary(what, module, ht_value_tensor(x), stream) : ht_error_get(NULL);
     ht_scope_close(scope);
     return status;
 }

@@ -16,6 +16,9 @@ static const char what[] = "ht_auto_model";
 
 static ht_status check_mine(ht_module *module, const ht_data_parallel_options *options)
 {
+    const char *named;
+    ht_status status;
+
     if (HT_IS_NULL(module, what, "the module"))
         return ht_error_get(NULL);
     if (options != NULL && options->device_id_count != 0)
@@ -23,7 +26,10 @@ static ht_status check_mine(ht_module *module, const ht_data_parallel_options *o
                        "%s: device_ids must not be given: the device is the current one, %s "
                        "(ht_use_device)",
                        what, ht_device_name(ht_get_device()));
-    return ht_module_to_device(module, ht_get_device());
+    named = ht__named(what);
+    status = ht_module_to_device(module, ht_get_device());
+    ht__named_end(named);
+    return status;
 }
 
 /* Collective: what one rank finds is every rank's error. */

@@ -7,10 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/autograd/autograd.h"
 #include "ht/arithmetics.h"
 #include "ht/log.h"
-
-static const char update_name[] = "ht_optim_wrapper_update_params";
 
 static void destroy(void *object)
 {
@@ -164,21 +163,22 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
     return ht_data_parallel_set_sync(model, ht_optim_wrapper_should_update(wrapper));
 }
 
-static ht_status check_update(const ht_optim_wrapper *wrapper)
+static ht_status check_update(const char *what, const ht_optim_wrapper *wrapper)
 {
     if (wrapper->options.max_counts > 0 && wrapper->last.count >= wrapper->options.max_counts)
         return HT_FAIL(NULL, HT_ERR_STATE,
-                       "%s: this is loss %" PRId64 ", but max_counts is %" PRId64, update_name,
+                       "%s: this is loss %" PRId64 ", but max_counts is %" PRId64, what,
                        wrapper->last.count + 1, wrapper->options.max_counts);
     if (wrapper->optimizer->deferral != NULL && ht__dp_of(wrapper->model) == NULL)
         return HT_FAIL(NULL, HT_ERR_STATE,
                        "%s: a data-parallel wrapper has the optimizer; pass that wrapper to "
                        "ht_optim_wrapper_begin before each forward pass",
-                       update_name);
+                       what);
     return HT_SUCCESS;
 }
 
-static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double scale)
+static ht_status run_backward(const char *what, ht_optim_wrapper *wrapper, ht_tensor *loss,
+                              double scale)
 {
     ht_data_parallel *dp = ht__dp_of(wrapper->model);
     ht_status status = HT_SUCCESS;
@@ -189,9 +189,9 @@ static ht_status run_backward(ht_optim_wrapper *wrapper, ht_tensor *loss, double
     if (loss != NULL && scale != 1)
         loss = ht_mul_scalar(loss, scale);
     if (dp != NULL)
-        status = ht_data_parallel_backward(wrapper->model, loss);
+        status = ht__dp_backward(what, dp, loss);
     else if (loss != NULL || ht_error_get(NULL) != HT_SUCCESS)
-        status = ht_backward(loss);
+        status = ht__backward(what, loss);
     if (dp != NULL) /* what begin said was for this pass alone */
         ht_data_parallel_set_sync(wrapper->model, true);
     return status;
@@ -232,7 +232,7 @@ static bool is_own_sum(const ht_optim_wrapper *wrapper)
     return dp != NULL && dp->no_sync > 0 && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED;
 }
 
-static ht_status update(ht_optim_wrapper *wrapper)
+static ht_status update(const char *what, ht_optim_wrapper *wrapper)
 {
     ht_status status = HT_SUCCESS;
     bool finite = true;
@@ -244,21 +244,21 @@ static ht_status update(ht_optim_wrapper *wrapper)
     if (status == HT_SUCCESS && finite && clips(&wrapper->options))
         status = clip(wrapper);
     if (status == HT_SUCCESS && finite)
-        status = ht_optimizer_step(wrapper->optimizer);
+        status = ht__optimizer_step(what, wrapper->optimizer);
     wrapper->last.stepped = status == HT_SUCCESS && finite;
     wrapper->last.skipped = !finite;
     ht__scaler_adapt(wrapper, finite);
     return status == HT_SUCCESS ? ht_optimizer_zero_grad(wrapper->optimizer) : status;
 }
 
-ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss)
+ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, ht_tensor *loss)
 {
     bool should_update;
     ht_status status;
 
-    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_update_params", "the wrapper"))
+    if (HT_IS_NULL(wrapper, what, "the wrapper"))
         return ht_error_get(NULL);
-    status = check_update(wrapper);
+    status = check_update(what, wrapper);
     if (status != HT_SUCCESS)
         return status;
     should_update = ht_optim_wrapper_should_update(wrapper);
@@ -268,11 +268,16 @@ ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *l
     wrapper->last.grad_norm = NAN; /* until this update measures it */
     wrapper->last.amp_scale = wrapper->scale;
     wrapper->last.lr = ht_optimizer_lr(wrapper->optimizer);
-    status = run_backward(wrapper, loss, wrapper->last.loss_scale * wrapper->scale);
+    status = run_backward(what, wrapper, loss, wrapper->last.loss_scale * wrapper->scale);
     if (status != HT_SUCCESS)
         return status;
     wrapper->last.count++;
-    return should_update ? update(wrapper) : HT_SUCCESS;
+    return should_update ? update(what, wrapper) : HT_SUCCESS;
+}
+
+ht_status ht_optim_wrapper_update_params(ht_optim_wrapper *wrapper, ht_tensor *loss)
+{
+    return ht__optim_wrapper_update("ht_optim_wrapper_update_params", wrapper, loss);
 }
 
 ht_optim_update ht_optim_wrapper_last(const ht_optim_wrapper *wrapper)
@@ -319,6 +324,7 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
 {
     static const char what[] = "ht_optim_wrapper_load_state_dict";
     const ht_value *count = ht_value_get(state, "count"), *inner = ht_value_get(state, "optimizer");
+    const char *named;
     int64_t losses;
     bool scales;
     ht_status status = HT_SUCCESS;
@@ -332,8 +338,10 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
     scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;
     if (scales)
         status = ht__scaler_check_state(what, ht_value_get(state, "scaler"));
+    named = ht__named(what);
     if (status == HT_SUCCESS)
         status = ht_optimizer_load_state_dict(wrapper->optimizer, inner);
+    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     if (scales)

@@ -19,6 +19,9 @@ struct ht_optim_wrapper {
     ht_optim_update last;
 };
 
+/* ht_optim_wrapper_update_params, as a part of `what`. */
+ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, ht_tensor *loss);
+
 /* loss_scaler.c. Divides the gradients again; *finite, the same on all ranks: they can be used. */
 ht_status ht__scaler_unscale(ht_optim_wrapper *wrapper, bool *finite);
 /* Whether ranks that miss an update would go on with another scale, or wait for one another. */

@@ -76,13 +76,14 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
     ht_value *entries = ht_value_map();
     ht_tensor *sum = NULL;
     ht_status status = HT_SUCCESS;
+    const char *named;
 
     if (HT_IS_NULL(total, what, "total"))
         return ht_error_get(NULL);
     *total = NULL;
     if (log != NULL)
         *log = NULL;
-    if (HT_IS_NULL(losses, "ht_parse_losses", "the losses"))
+    if (HT_IS_NULL(losses, what, "the losses"))
         return ht_error_get(NULL);
     if (ht_value_as_tensor(losses) != NULL) {
         ht_value *map = ht_value_map();
@@ -94,8 +95,10 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the losses are neither a map nor a tensor",
                        what);
     ht_value_set(entries, "loss", ht_value_number(0)); /* comes first in the log */
+    named = ht__named(what);
     for (int i = 0; i < ht_value_count(losses) && status == HT_SUCCESS; i++)
         status = take_entry(ht_value_key(losses, i), ht_value_at(losses, i), &sum, entries);
+    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     if (sum == NULL && ht_error_get(NULL) != HT_SUCCESS) /* it left no loss to put there */

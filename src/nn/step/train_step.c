@@ -9,6 +9,7 @@
 #include "ht/data_parallel.h"
 #include "ht/log.h"
 #include "nn/module/module.h"
+#include "nn/step/optim_wrapper.h"
 #include "optim/optim.h"
 
 ht_step_options ht_step_options_default(void)
@@ -131,8 +132,10 @@ static ht_status find_loss(const char *what, const ht_step_options *o, ht_module
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {
     ht_value *losses = run(what, o, model, data, HT_FORWARD_LOSS);
+    const char *named = ht__named(what);
     ht_status status = losses != NULL ? ht_parse_losses(losses, loss, log) : ht_error_get(NULL);
 
+    ht__named_end(named);
     if (status == HT_SUCCESS && o->detect_anomalous_params)
         detect_anomalous(model, *loss);
     return status;
@@ -154,7 +157,7 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
     if ((data != NULL || ht_error_get(NULL) != HT_SUCCESS) &&
         find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
         loss = NULL; /* missing after an error, which the other ranks learn from the update */
-    if (ht_optim_wrapper_update_params(wrapper, loss) != HT_SUCCESS)
+    if (ht__optim_wrapper_update(what, wrapper, loss) != HT_SUCCESS)
         return NULL;
     norm = ht_optim_wrapper_last(wrapper).grad_norm;
     if (!isnan(norm))

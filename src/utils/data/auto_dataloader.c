@@ -45,9 +45,9 @@ ht_dataloader *ht_auto_dataloader(ht_dataset *dataset, const ht_dataloader_optio
     if (ht__dataset_missing(what, dataset))
         return NULL;
     if (o.size != sizeof o || all < 1) /* the loader's own errors */
-        return ht_dataloader_new(dataset, &o);
+        return ht__dataloader_new(what, dataset, &o, HT_SUCCESS);
     status = share(dataset->comm, &o.batch_size, policy);
-    loader = ht__dataloader_new(dataset, &o, status);
+    loader = ht__dataloader_new(what, dataset, &o, status);
     if (loader == NULL)
         return NULL;
     ht_log_write0(HT_LOG_INFO,

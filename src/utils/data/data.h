@@ -242,8 +242,8 @@ struct ht_dataloader {
 };
 
 /* Where this rank has failed with `status` already, or fails here, all ranks do. */
-ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
-                                  ht_status status);
+ht_dataloader *ht__dataloader_new(const char *what, ht_dataset *dataset,
+                                  const ht_dataloader_options *options, ht_status status);
 
 /* Whether it is NULL: an error, on the ranks that have one too. */
 bool ht__dataset_missing(const char *what, const ht_dataset *dataset);

@@ -55,33 +55,31 @@ ht_dataloader_options ht_dataloader_options_default(void)
 enum { MAX_QUEUE = 4096 };
 
 /* What one rank passes. */
-static ht_status check_options(const ht_dataset *dataset, const ht_dataloader_options *options)
+static ht_status check_options(const char *what, const ht_dataset *dataset,
+                               const ht_dataloader_options *options)
 {
     ht_comm *comm = dataset->comm;
 
-    if (HT_CHECK_OPTIONS(comm, "ht_dataloader_new", options, ht_dataloader_options) != HT_SUCCESS)
+    if (HT_CHECK_OPTIONS(comm, what, options, ht_dataloader_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (options->batch_size < 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: batch_size is %lld, expected at least 1",
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: batch_size is %lld, expected at least 1", what,
                        (long long)options->batch_size);
     if (options->window_bytes < 1 || options->queue < 1 || options->queue > MAX_QUEUE)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: window_bytes is %lld and queue %d, expected at least 1, "
-                       "and queue at most %d",
-                       (long long)options->window_bytes, options->queue, MAX_QUEUE);
+                       "%s: window_bytes is %lld and queue %d, expected at least 1, and queue at "
+                       "most %d",
+                       what, (long long)options->window_bytes, options->queue, MAX_QUEUE);
     if (options->io_threads < 0 || options->io_threads > 1)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: io_threads is %d, expected 0 or 1", options->io_threads);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: io_threads is %d, expected 0 or 1", what,
+                       options->io_threads);
     if ((unsigned)options->remainder > HT_REMAINDER_PAD)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: remainder is %d, expected an ht_remainder_rule",
-                       (int)options->remainder);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: remainder is %d, expected an ht_remainder_rule",
+                       what, (int)options->remainder);
     if (options->remainder == HT_REMAINDER_PAD && dataset->rows < comm->size)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                       "ht_dataloader_new: %lld rows on %d ranks: HT_REMAINDER_PAD needs a row on "
-                       "every rank",
-                       (long long)dataset->rows, comm->size);
+                       "%s: %lld rows on %d ranks: HT_REMAINDER_PAD needs a row on every rank",
+                       what, (long long)dataset->rows, comm->size);
     return HT_SUCCESS;
 }
 
@@ -148,15 +146,14 @@ static ht_status check_ranks(const char *what, const ht_dataloader *loader)
     return ht__agree(what, comm, status);
 }
 
-ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options,
-                                  ht_status status)
+ht_dataloader *ht__dataloader_new(const char *what, ht_dataset *dataset,
+                                  const ht_dataloader_options *options, ht_status status)
 {
-    static const char what[] = "ht_dataloader_new";
     ht_dataloader *loader = NULL;
     bool held = ht__agree_begin();
 
     if (status == HT_SUCCESS)
-        status = check_options(dataset, options);
+        status = check_options(what, dataset, options);
     if (status == HT_SUCCESS) {
         loader = make(dataset, options);
         status = ht__source_open(&loader->reader.source);
@@ -170,11 +167,12 @@ ht_dataloader *ht__dataloader_new(ht_dataset *dataset, const ht_dataloader_optio
 
 ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options)
 {
+    static const char what[] = "ht_dataloader_new";
     ht_dataloader_options defaults = ht_dataloader_options_default();
 
-    if (ht__dataset_missing("ht_dataloader_new", dataset))
+    if (ht__dataset_missing(what, dataset))
         return NULL;
-    return ht__dataloader_new(dataset, options != NULL ? options : &defaults, HT_SUCCESS);
+    return ht__dataloader_new(what, dataset, options != NULL ? options : &defaults, HT_SUCCESS);
 }
 
 /* Other ranks may have one, and wait. */

@@ -71,7 +71,7 @@ static ht_status check_names(const char *path, int count, const char *const data
     if (good)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: path or names is NULL, or count is not 1 to %d; count is %d", what,
+                         "%s: path or datasets is NULL, or count is not 1 to %d; count is %d", what,
                          HT_MAX_ARRAYS, count);
 }
 

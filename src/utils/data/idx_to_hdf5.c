@@ -229,25 +229,35 @@ static ht_status convert(struct job *job, const char *folder, const char *path)
     return status;
 }
 
-ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path, ht_idx_progress_fn *progress,
-                             void *user)
+/* progress is the program's, so the name of `what` comes into a message when all is done. */
+static ht_status idx_to_hdf5(const char *what, const char *folder, const char *path,
+                             ht_idx_progress_fn *progress, void *user)
 {
     struct job job = {.progress = progress, .user = user};
-    const char *message;
+    const char *message, *named;
     ht_status status;
 
     if (folder == NULL || path == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_idx_to_hdf5: folder or path is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: folder or path is NULL", what);
     ht__hdf5_begin();
     status = convert(&job, folder, path);
     ht__hdf5_end();
     if (status == HT_SUCCESS)
         return status;
     ht_error_get(&message);
-    return HT_FAIL(NULL, status, "%s", message);
+    named = ht__named(what);
+    HT_FAIL(NULL, status, "%s", message);
+    ht__named_end(named);
+    return status;
+}
+
+ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path, ht_idx_progress_fn *progress,
+                             void *user)
+{
+    return idx_to_hdf5("ht_idx_to_hdf5_ext", folder, path, progress, user);
 }
 
 ht_status ht_idx_to_hdf5(const char *folder, const char *path)
 {
-    return ht_idx_to_hdf5_ext(folder, path, NULL, NULL);
+    return idx_to_hdf5("ht_idx_to_hdf5", folder, path, NULL, NULL);
 }

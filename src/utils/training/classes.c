@@ -159,13 +159,14 @@ static ht_status update_confusion(ht_metric *metric, ht_tensor *x, ht_tensor *ta
     const char *what = metric->type->what;
     bool scores = x->body->ndim != 1 || !ht_dtype_is_integer(x->body->dtype);
     ht_status status = ht__metric_check_batch(what, x, scores ? 2 : 1, target);
-    int64_t rows = x->body->shape[0];
+    int64_t rows;
 
     if (status == HT_SUCCESS && scores && x->body->shape[1] != metric->classes)
         status = ht__error_set(HT_ERR_SHAPE, "%s: x is %s, expected (N, %" PRId64 ")", what,
                                ht__shape_str(2, x->body->shape), metric->classes);
     if (status != HT_SUCCESS)
         return status;
+    rows = x->body->shape[0];
     x = scores ? predictions(what, x) : ht__on_host(what, x, HT_INT64);
     target = ht__on_host(what, target, HT_INT64);
     if (x == NULL || target == NULL)

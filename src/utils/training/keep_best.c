@@ -27,7 +27,7 @@ struct ht_keep_best {
     bool maximize;
     ht_save_fn *save;
     void *user;
-    struct kept *files; /* owned; best first; room for keep + 1 */
+    struct kept *files; /* owned; best first */
     int count;
 };
 
@@ -72,7 +72,6 @@ ht_keep_best *ht_keep_best_new(const char *prefix, int keep, bool maximize, ht_s
     best->maximize = maximize;
     best->save = save;
     best->user = user;
-    best->files = ht__alloc(((size_t)keep + 1) * sizeof *best->files);
     return best;
 }
 
@@ -100,6 +99,7 @@ static void insert(ht_keep_best *best, int at, double metric, int64_t epoch)
     size_t room = strlen(best->prefix) + 32;
     struct kept kept = {.metric = metric, .epoch = epoch, .path = ht__alloc(room)};
 
+    best->files = ht__realloc(best->files, ((size_t)best->count + 1) * sizeof *best->files);
     snprintf(kept.path, room, "%s-%" PRId64 ".h5", best->prefix, epoch);
     memmove(best->files + at + 1, best->files + at,
             (size_t)(best->count - at) * sizeof *best->files);

@@ -73,21 +73,25 @@ static ht_status not_this_way(ht_metric *metric, const char *what, const char *o
 
 ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
 {
+    static const char what[] = "ht_metric_update";
+    const char *named;
     ht_scope *scope;
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(metric, "ht_metric_update", "the metric"))
+    if (HT_IS_NULL(metric, what, "the metric"))
         return ht_error_get(NULL);
-    if (HT_IS_NULL(x, "ht_metric_update", "x"))
+    if (HT_IS_NULL(x, what, "x"))
         return keep_error(metric, ht_error_get(NULL));
     if (metric->type->update == NULL)
-        return not_this_way(metric, "ht_metric_update", "ht_metric_add");
+        return not_this_way(metric, what, "ht_metric_add");
+    named = ht__named(what);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     status = metric->type->update(metric, x, target);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
+    ht__named_end(named);
     return keep_error(metric, status);
 }
 
@@ -115,10 +119,15 @@ ht_value *ht_metric_compute(ht_metric *metric)
 
 double ht_metric_result(ht_metric *metric)
 {
-    ht_scope *scope = ht_scope_open();
-    ht_value *result = ht_metric_compute(metric);
-    double first = result != NULL ? ht_value_as_number(ht_value_at(result, 0)) : NAN;
+    ht_scope *scope;
+    ht_value *result;
+    double first;
 
+    if (HT_IS_NULL(metric, "ht_metric_result", "the metric"))
+        return NAN;
+    scope = ht_scope_open();
+    result = ht_metric_compute(metric);
+    first = result != NULL ? ht_value_as_number(ht_value_at(result, 0)) : NAN;
     ht_scope_close(scope);
     return first;
 }

@@ -101,7 +101,7 @@ static ht_status check_kind(const ht_metric *metric, const ht_value *state)
     if (strcmp(ht_value_key(name, 0), metric->type->what) != 0 ||
         ht_value_as_number(ht_value_at(name, 0)) != metric->k)
         return ht__error_set(HT_ERR_FORMAT,
-                             "%s: the state is of %s (k %g), the metric is %s (k %d)", loading,
+                             "%s: the state is of %s (k %.0f), the metric is %s (k %d)", loading,
                              ht_value_key(name, 0), ht_value_as_number(ht_value_at(name, 0)),
                              metric->type->what, metric->k);
     return HT_SUCCESS;

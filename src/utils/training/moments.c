@@ -54,7 +54,8 @@ ht_status ht__metric_merge_moments(ht_metric *metric, ht_moments *all)
 static ht_status add(ht_metric *metric, double value, double weight)
 {
     if (!(weight >= 0) || isinf(weight))
-        return ht__error_set(HT_ERR_ARGUMENT, "ht_metric_add: weight is %g, expected at least 0",
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "ht_metric_add: weight is %g, expected a finite value of at least 0",
                              weight);
     metric->moments = ht__moments_merge(metric->moments,
                                         (ht_moments){.count = weight, .mean = value});

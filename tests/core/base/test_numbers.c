@@ -238,7 +238,7 @@ static void a_number_is_what_its_type_says(void **state)
     expect_number(HT_NUM(HT_COMPLEX(1, 2)), HT_NUMBER_COMPLEX, 1, 2);
     assert_true(HT_NUM(INT64_MAX).integer == INT64_MAX);
     HT_TEST_EXPECT_ERROR(ht_fill_ext_(ht_ones(0, NULL, HT_INT64, HT_NONE), (ht_number){.kind = 9}),
-                         HT_ERR_ARGUMENT, "ht_fill_ext_: invalid ht_number kind 9");
+                         HT_ERR_ARGUMENT, "ht_fill_ext_: value is of kind 9, expected");
 }
 
 static void integers_are_printed_as_they_are(void **state)

@@ -86,7 +86,7 @@
     X(ht_parse_losses(ht_value_map(), NULL, NULL), "ht_parse_losses: total is NULL")             \
     X(ht_optimizer_print(NULL, NULL), "ht_optimizer_print: the stream is NULL")                  \
     X(ht_scalar_ext((ht_number){.kind = (ht_number_kind)9}),                                     \
-      "ht_scalar_ext: invalid ht_number kind 9")
+      "ht_scalar_ext: value is of kind 9, expected an ht_number_kind")
 
 /* It was returned, the same on every rank, and no result was set. */
 static void expect(const char *text, const ht_tensor *y)

@@ -144,7 +144,7 @@ static void a_gradient_is_distributed_as_its_tensor(void **state)
     HT_TEST_EXPECT_ERROR(ht_tensor_set_grad(x, ht_test_randn(2, shape, HT_FLOAT64, 1, 9)),
                          HT_ERR_SHAPE, "split along axis 1 on cpu:0");
     HT_TEST_EXPECT_ERROR(ht_tensor_set_grad(x, ht_test_randn(2, shape, HT_FLOAT64, HT_NONE, 9)),
-                         HT_ERR_SHAPE, "gradient is float64 (5, 3) on cpu:0");
+                         HT_ERR_SHAPE, "grad is float64 (5, 3) on cpu:0");
     HT_TEST_EXPECT_ERROR(
         ht_tensor_set_grad(x, ht_narrow(ht_test_randn(HT_SHAPE(7, 3), HT_FLOAT64, 0, 9), 0, 0,
                                         ht_test_size > 1 ? 5 : 4)),

@@ -5,7 +5,7 @@
 #define HT_NN_FUNCTIONAL_REFUSALS_ATTENTION_H
 
 /* clang-format off */
-#define REFUSED_ATTENTION "ht_scaled_dot_product_attention"
+#define REFUSED_ATTENTION "ht_scaled_dot_product_attention_ext"
 #define ATTENTION_REFUSALS \
     {REFUSED_ATTENTION, "query", ONE_MORE, "query is (4, 3, 2, 1), key is (4, 5, 2), expected (..., L, E) and (..., S, E)"}, \
     {REFUSED_ATTENTION, "query", LONGER, "query is (5, 3, 2), key is (4, 5, 2): the leading axes do not broadcast"}, \

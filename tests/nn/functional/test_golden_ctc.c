@@ -109,7 +109,7 @@ static void bad_operands_are_errors(void **state)
                          "log_probs is int32");
     options.blank = 4;
     HT_TEST_EXPECT_ERROR(ht_ctc_loss_ext(x, targets, in, out, &options), HT_ERR_ARGUMENT,
-                         "ht_ctc_loss: blank is 4, expected 0 to 3");
+                         "ht_ctc_loss_ext: blank is 4, expected 0 to 3");
 }
 
 HT_TEST_SUITE(test_golden_ctc, cmocka_unit_test(losses_are_those_of_pytorch),

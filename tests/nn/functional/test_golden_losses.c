@@ -196,9 +196,10 @@ static void shapes_that_do_not_fit_are_errors(void **state)
                          HT_ERR_SHAPE, "log_probs is (4, 3), target is (4, 3)");
     HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, classes, &weighted), HT_ERR_SHAPE,
                          "ht_cross_entropy_ext: weight has 2 elements, expected 3");
-    HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, row, NULL), HT_ERR_SHAPE,
-                         "ht_cross_entropy_ext: x is (4, 3), target is (3,), expected the same "
-                         "shape");
+    HT_TEST_EXPECT_ERROR(
+        ht_cross_entropy_ext(x, row, NULL), HT_ERR_SHAPE,
+        "ht_cross_entropy_ext: logits is (4, 3), target is (3,), expected the same "
+        "shape");
     HT_TEST_EXPECT_ERROR(ht_multi_margin_loss(x, classes, 1, 1, two, HT_MEAN), HT_ERR_SHAPE,
                          "ht_multi_margin_loss: weight has 2 elements, expected 3");
     HT_TEST_EXPECT_ERROR(ht_margin_ranking_loss(x, x, row, 0, HT_MEAN), HT_ERR_SHAPE,

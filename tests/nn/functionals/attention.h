@@ -29,7 +29,7 @@ static inline ht_tensor *nn_call_attention(ht_tensor *in[], const nn_functional 
 }
 
 /* clang-format off */
-#define NN_ATTENTION "ht_scaled_dot_product_attention", nn_call_attention
+#define NN_ATTENTION "ht_scaled_dot_product_attention_ext", nn_call_attention
 #define NN_ATTENTION_ROWS                                                                                     \
     {NN_ATTENTION, 4, 3, .operands = {FIRST("query", 3, 4, 3, 2), FIRST("key", 3, 4, 5, 2),                    \
      FIRST("value", 3, 4, 5, 3), OTHER("attn_mask", 2, 3, 5)}},                                                \

@@ -261,10 +261,11 @@ static void test_misuse(void **state)
     assert_null(ht_nn_dropout(-0.5));
     nn_assert_error("ht_nn_dropout: p is -0.5, expected 0 to 1");
     assert_null(ht_nn_conv2d_ext(3, 8, 3, &unset, true));
-    snprintf(expected, sizeof expected,
-             "ht_nn_conv2d: the options are not initialised (size is 0, expected %zu); start from "
-             "ht_conv2d_options_default()",
-             sizeof unset);
+    snprintf(
+        expected, sizeof expected,
+        "ht_nn_conv2d_ext: the options are not initialised (size is 0, expected %zu); start from "
+        "ht_conv2d_options_default()",
+        sizeof unset);
     nn_assert_error(expected);
     assert_int_equal(ht_nn_init_kaiming_uniform(local_ones(3), 0), HT_ERR_SHAPE);
     nn_assert_error("ht_nn_init_kaiming_uniform: x is (3,), expected at least 2 axes");

@@ -324,7 +324,7 @@ static void test_print(void **state)
                               "    (left): Linear(3, 2)  # 8\n"
                               "    (right): Linear(3, 2, bias=false)  # 6\n"
                               "  )\n"
-                              "  (1): Conv2d(1, 32, kernel=3)  # 320\n"
+                              "  (1): Conv2d(1, 32, kernel_size=3)  # 320\n"
                               "  (2): Dropout(p=0.25)\n"
                               "  (3): ReLU()\n"
                               ")\n"

@@ -47,9 +47,10 @@ static void layers_of_windows_and_lengths_are_printed(void **state)
     random.length[0] = random.length[1] = 2;
     upsample.scale[0] = 2;
     upsample.mode = HT_UPSAMPLE_LINEAR;
-    assert_printed(ht_nn_conv1d(1, 2, 3, NULL, false), "Conv1d(1, 2, kernel=3, bias=false)  # 6");
+    assert_printed(ht_nn_conv1d(1, 2, 3, NULL, false),
+                   "Conv1d(1, 2, kernel_size=3, bias=false)  # 6");
     assert_printed(ht_nn_conv_transpose2d(1, 2, 3, &conv, true),
-                   "ConvTranspose2d(1, 2, kernel=3, stride=2, output_padding=(0, 2))  # 20");
+                   "ConvTranspose2d(1, 2, kernel_size=3, stride=2, output_padding=(0, 2))  # 20");
     assert_printed(ht_nn_avg_pool2d(&pool), "AvgPool2d(kernel=(2, 1))");
     assert_printed(ht_nn_max_unpool1d(&pool, NULL), "MaxUnpool1d(kernel=(2,))");
     assert_printed(ht_nn_fractional_max_pool2d(&random), "FractionalMaxPool2d(kernel=(3, 1))");
@@ -65,9 +66,9 @@ static void settings_that_differ_from_defaults_are_printed(void **state)
     ht_batch_norm_options norm = ht_batch_norm_options_default();
 
     (void)state;
-    assert_printed(conv2d(1, 0), "Conv2d(1, 8, kernel=3)  # 80");
-    assert_printed(conv2d(2, 0), "Conv2d(1, 8, kernel=3, stride=2)  # 80");
-    assert_printed(conv2d(2, 1), "Conv2d(1, 8, kernel=3, stride=2, padding=(0, 1))  # 80");
+    assert_printed(conv2d(1, 0), "Conv2d(1, 8, kernel_size=3)  # 80");
+    assert_printed(conv2d(2, 0), "Conv2d(1, 8, kernel_size=3, stride=2)  # 80");
+    assert_printed(conv2d(2, 1), "Conv2d(1, 8, kernel_size=3, stride=2, padding=(0, 1))  # 80");
     assert_printed(ht_nn_linear(3, 2), "Linear(3, 2)  # 8");
     assert_printed(ht_nn_linear_ext(3, 2, false), "Linear(3, 2, bias=false)  # 6");
     assert_printed(ht_nn_max_pool2d(2), "MaxPool2d(2)");
@@ -120,10 +121,10 @@ static void settings_out_of_range_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_dropout2d(NAN), HT_ERR_ARGUMENT,
                          "ht_nn_dropout2d: p is nan, expected 0 to 1");
     HT_TEST_EXPECT_ERROR(conv2d(1, -1), HT_ERR_ARGUMENT,
-                         "ht_nn_conv2d: padding is (0, -1), expected at least 0");
+                         "ht_nn_conv2d_ext: padding is (0, -1), expected at least 0");
     groups.groups = 2;
     HT_TEST_EXPECT_ERROR(ht_nn_conv2d_ext(3, 8, 3, &groups, true), HT_ERR_ARGUMENT,
-                         "ht_nn_conv2d: groups is 2, expected a divisor of in_channels 3 and "
+                         "ht_nn_conv2d_ext: groups is 2, expected a divisor of in_channels 3 and "
                          "out_channels 8");
     norm.momentum = 1.5;
     HT_TEST_EXPECT_ERROR(ht_nn_batch_norm1d(4, &norm), HT_ERR_ARGUMENT,

@@ -103,6 +103,29 @@ static void test_batch_smaller_than_the_world(void **state)
     files_remove();
 }
 
+static void test_options_are_refused_by_name(void **state)
+{
+    ht_dataset *dataset = open_rows();
+    ht_dataloader_options options = ht_dataloader_options_default();
+    const char *message;
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int i = 0; i < 2; i++) {
+        options.batch_size = i == 0 ? 0 : ht_test_size;
+        options.queue = 0;
+        assert_null(ht_auto_dataloader(dataset, &options, HT_BATCH_EXACT));
+        ht_error_get(&message);
+        assert_non_null(strstr(message, i == 0 ? "ht_auto_dataloader: batch_size is 0, expected"
+                                               : "ht_auto_dataloader: window_bytes is"));
+        ht_error_clear();
+    }
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_release(dataset);
+    files_remove();
+}
+
 HT_TEST_SUITE(test_auto_dataloader, cmocka_unit_test(test_shares_a_batch),
+              cmocka_unit_test(test_options_are_refused_by_name),
               cmocka_unit_test(test_remainder_is_named_or_rounded),
               cmocka_unit_test(test_batch_smaller_than_the_world));

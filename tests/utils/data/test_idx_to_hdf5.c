@@ -178,7 +178,7 @@ static void conversion_reports_its_progress(void **state)
                          HT_ERR_ARGUMENT);
         assert_int_equal(told.calls, 0);
         ht_error_get(&message);
-        assert_string_equal(message, "ht_idx_to_hdf5: folder or path is NULL");
+        assert_string_equal(message, "ht_idx_to_hdf5_ext: folder or path is NULL");
         ht_error_clear();
     }
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);

@@ -4,6 +4,7 @@
  * of these epochs; a run that goes on; a save that fails. */
 #include "ht_test.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,6 +163,23 @@ static void test_failed_save_loses_nothing(void **state)
     files_remove();
 }
 
+/* Memory is that of the files that are there. */
+static void test_keeps_all(void **state)
+{
+    ht_module *model = ht_nn_linear(2, 1);
+    ht_keep_best *best;
+
+    (void)state;
+    files_open();
+    best = ht_keep_best_new(files_path("all"), INT_MAX, true, save, model, HT_COMM_WORLD);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(ht_keep_best_step(best, i % 2, i), HT_SUCCESS);
+    assert_int_equal(ht_keep_best_count(best), 5);
+    ht_release(best);
+    ht_release(model);
+    files_remove();
+}
+
 static void test_misuse(void **state)
 {
     const char *message;
@@ -177,4 +195,5 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_keep_best, cmocka_unit_test(test_keeps_the_best), cmocka_unit_test(test_state),
               cmocka_unit_test(test_an_epoch_again),
-              cmocka_unit_test(test_failed_save_loses_nothing), cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_failed_save_loses_nothing), cmocka_unit_test(test_keeps_all),
+              cmocka_unit_test(test_misuse));

@@ -253,7 +253,7 @@ static void test_mean_of_numbers_far_apart(void **state)
 /* The last rank alone: the others learn of it when they compute, with its words. */
 static void test_wrong_shapes_are_one_error_on_all_ranks(void **state)
 {
-    static const char text[] = "ht_metric_accuracy: x is (3, 5), target is (4,), expected (N, "
+    static const char text[] = "ht_metric_update: x is (3, 5), target is (4,), expected (N, "
                                "classes) and (N,)";
     ht_metric *metric = ht_metric_accuracy(1, HT_COMM_WORLD);
 
@@ -286,11 +286,11 @@ static void test_complex_numbers(ht_metric *accuracy, ht_metric *matrix)
     x = ht_tensor_local(x);
     target = ht_tensor_local(target);
     assert_int_equal(ht_metric_update(moments, x, NULL), HT_ERR_DTYPE);
-    assert_message("ht_metric_moments: x is complex64, expected real numbers");
+    assert_message("ht_metric_update: x is complex64, expected real numbers");
     assert_int_equal(ht_metric_update(accuracy, x, target), HT_ERR_DTYPE);
-    assert_message("ht_metric_accuracy: x is complex64, expected real numbers");
+    assert_message("ht_metric_update: x is complex64, expected real numbers");
     assert_int_equal(ht_metric_update(matrix, x, target), HT_ERR_DTYPE);
-    assert_message("ht_metric_confusion_matrix: x is complex64, expected real numbers");
+    assert_message("ht_metric_update: x is complex64, expected real numbers");
     ht_release(moments);
 }
 
@@ -308,13 +308,13 @@ static void test_misuse(void **state)
     ht_metric_update(mean, scores(0, 1), labels(0, 1));
     assert_message("ht_metric_update: the metric is a mean; use ht_metric_add");
     ht_metric_update(matrix, scores(0, 2), labels(0, 2));
-    assert_message("ht_metric_confusion_matrix: x is (2, 5), expected (N, 3)");
+    assert_message("ht_metric_update: x is (2, 5), expected (N, 3)");
     ht_metric_update(accuracy, scores(0, 2), ht_array(wrong, 1, &two, HT_INT64, HT_LOCAL));
     assert_message("target of row 1 is 5, expected 0 to 4");
     ht_metric_update(accuracy, scores(0, 2), NULL);
-    assert_message("ht_metric_accuracy: target is NULL");
+    assert_message("ht_metric_update: target is NULL");
     ht_metric_add(mean, 1, -1);
-    assert_message("weight is -1, expected at least 0");
+    assert_message("weight is -1, expected a finite value of at least 0");
     assert_null(ht_metric_accuracy(0, HT_COMM_WORLD));
     assert_message("k is 0, expected at least 1");
     test_complex_numbers(accuracy, matrix);

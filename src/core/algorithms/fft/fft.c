@@ -25,6 +25,7 @@ typedef struct fft_job {
     const char *what;
     const fft_form *row;
     ht_fft_norm norm;
+    const char *length; /* the name of n among the arguments */
     int count;
     int axes[HT_MAX_NDIM];
     int64_t n[HT_MAX_NDIM];
@@ -98,13 +99,18 @@ static ht_tensor *resize_all(fft_job *job, ht_tensor *x)
         const bool half = i == job->count - 1 && job->row->kernel == HT_KERNEL_FFT_HERMITIAN;
         const int axis = job->axes[i];
         int64_t *n = &job->n[i];
+        const bool given = *n != HT_NONE;
 
-        if (*n == HT_NONE)
+        if (!given)
             *n = half ? 2 * (x->body->shape[axis] - 1) : x->body->shape[axis];
-        if (*n < 1) {
-            HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                    "%s: the length is %lld along axis %d of x of shape %s, expected at least 1",
-                    job->what, (long long)*n, axis, ht__shape_str(x->body->ndim, x->body->shape));
+        if (*n < 1 || *n >= INT64_C(1) << 59) {
+            HT_FAIL(x->body->comm, *n < 1 ? HT_ERR_ARGUMENT : HT_ERR_SHAPE,
+                    given ? "%s: %s is %lld along axis %d of x of shape %s, expected at least 1 "
+                            "and less than 2^59"
+                          : "%s: %s would be %lld along axis %d of x of shape %s, expected at "
+                            "least 1",
+                    job->what, job->length, (long long)*n, axis,
+                    ht__shape_str(x->body->ndim, x->body->shape));
             return NULL;
         }
         x = resize(x, axis, half ? *n / 2 + 1 : *n);
@@ -208,7 +214,7 @@ static bool check_axes(fft_job *job, const ht_tensor *x)
 static ht_tensor *over_axis(const char *what, const fft_form *row, ht_tensor *x, int64_t n,
                             int axis, ht_fft_norm norm)
 {
-    fft_job job = {what, row, norm, 1, {axis}, {n}};
+    fft_job job = {what, row, norm, "n", 1, {axis}, {n}};
 
     if (HT_IS_NULL(x, what, "x") || !check_norm(&job, x) || !check_axes(&job, x))
         return NULL;
@@ -220,7 +226,7 @@ static ht_tensor *over_axes(const char *what, const fft_form *row, int usual, ht
                             int s_count, const int64_t s[], int axis_count, const int axes[],
                             ht_fft_norm norm)
 {
-    fft_job job = {.what = what, .row = row, .norm = norm};
+    fft_job job = {.what = what, .row = row, .norm = norm, .length = "s"};
 
     if (HT_IS_NULL(x, what, "x") ||
         !ht__check_list(what, x->body->comm, "s_count", s_count, "s", s) ||
@@ -230,6 +236,11 @@ static ht_tensor *over_axes(const char *what, const fft_form *row, int usual, ht
                 : s != NULL  ? s_count
                 : usual >= 0 ? usual
                              : x->body->ndim;
+    if (axes == NULL && s == NULL && job.count > x->body->ndim) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: x is %s, expected at least %d axes", what,
+                ht__shape_str(x->body->ndim, x->body->shape), job.count);
+        return NULL;
+    }
     if (job.count > x->body->ndim || (s != NULL && s_count != job.count)) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                 "%s: %d axes and %d lengths are given for x of shape %s, expected a length for "

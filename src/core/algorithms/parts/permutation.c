@@ -24,6 +24,10 @@ static ht_tensor *randperm(const char *what, int64_t n, ht_dtype dtype, ht_place
 
     if (place.comm == NULL)
         return NULL;
+    if (n < 0) {
+        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: n is %lld, expected at least 0", what, (long long)n);
+        return NULL;
+    }
     if ((unsigned)dtype < HT_DTYPE_COUNT && (!ht__dtype_is_exact(dtype) || dtype == HT_BOOL)) {
         HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected an integer one", what,
                 ht_dtype_name(dtype));

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/tensor/tensor.h"
+#include "core/ops/ops.h"
 #include "ht/manipulations.h"
 
 struct ht_tiles {
@@ -357,5 +357,8 @@ ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value
         return HT_SUCCESS;
     view = view_of(what, tiles, wrapped);
     value = ht_to_device(value, tiles->x->body->storage->device);
-    return view != NULL && value != NULL ? ht_copy_(view, value) : ht_error_get(NULL);
+    if (view == NULL || value == NULL)
+        return ht_error_get(NULL);
+    value = ht__broadcast_to(what, "value", value, view->body->ndim, view->body->shape);
+    return value != NULL ? ht__copy_into(what, view, value) : ht_error_get(NULL);
 }

@@ -223,12 +223,15 @@ static bool check(const goal *g, const ht_tensor *x)
                 ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
-    if (g->rank >= 0 && g->safety >= 0 && g->rtol >= 0 && g->rtol <= 1)
+    if (!(g->rtol >= 0 && g->rtol <= 1)) {
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: rtol is %g, expected 0 to 1", g->what,
+                g->rtol);
+        return false;
+    }
+    if (g->rank >= 0 && g->safety >= 0)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-            "%s: rank is %lld, rtol is %g and safety is %lld, expected rtol from 0 to 1 and the "
-            "others at least 0",
-            g->what, (long long)g->rank, g->rtol, (long long)g->safety);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s is %lld, expected at least 0", g->what,
+            g->rank < 0 ? "rank" : "safety", (long long)(g->rank < 0 ? g->rank : g->safety));
     return false;
 }
 

@@ -12,8 +12,8 @@
 enum { OVERSAMPLES = 10 };
 
 typedef struct sample {
-    const char *what;
-    int64_t rank, columns; /* wanted, and sampled */
+    const char *what, *name; /* name: of the operand; NULL: x */
+    int64_t rank, columns;   /* wanted, and sampled */
     int power_iterations;
 } sample;
 
@@ -22,8 +22,8 @@ static bool settle(sample *s, const ht_tensor *x, int64_t oversamples)
     const int64_t most = ht__order(x);
 
     if (x->body->ndim != 2) {
-        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: the operand is %s, expected one matrix", s->what,
-                ht__shape_str(x->body->ndim, x->body->shape));
+        HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected one matrix", s->what,
+                s->name != NULL ? s->name : "x", ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
     if (s->rank < 1 || s->rank > most || oversamples < 0 || s->power_iterations < 0) {
@@ -163,13 +163,14 @@ static ht_status reigh_of(sample s, ht_tensor *a, int64_t oversamples, ht_tensor
 
 ht_status ht_reigh(ht_tensor *a, int64_t count, ht_tensor **w, ht_tensor **v)
 {
-    return reigh_of((sample){.what = "ht_reigh", .rank = count}, a, OVERSAMPLES, w, v);
+    return reigh_of((sample){.what = "ht_reigh", .name = "a", .rank = count}, a, OVERSAMPLES, w, v);
 }
 
 ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples, int power_iterations,
                        ht_tensor **w, ht_tensor **v)
 {
-    const sample of = {.what = "ht_reigh_ext", .rank = count, .power_iterations = power_iterations};
+    const sample of = {
+        .what = "ht_reigh_ext", .name = "a", .rank = count, .power_iterations = power_iterations};
 
     return reigh_of(of, a, oversamples, w, v);
 }

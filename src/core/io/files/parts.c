@@ -247,7 +247,8 @@ static ht_status check_arguments(const ht__parts *job)
     const int split = job->place.split;
 
     if (HT_IS_NULL(job->place.device, job->what, "the device") ||
-        HT_IS_NULL(job->path, job->what, "the path") ||
+        HT_IS_NULL(job->path, job->what,
+                   job->is_folder && job->format->has_sets ? "the folder" : "the path") ||
         (job->format->has_sets && HT_IS_NULL(job->dataset, job->what, "the name of the data set")))
         return ht_error_get(NULL);
     if ((unsigned)job->dtype > HT_DTYPE_OF_FILE)

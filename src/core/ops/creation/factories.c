@@ -140,9 +140,15 @@ static ht_tensor *new_eye(const char *what, int64_t rows, int64_t columns, ht_dt
                           ht_place place)
 {
     int64_t shape[2] = {rows, columns}, row_start, column_start;
-    ht_tensor *eye = full(what, 2, shape, HT_NUM(0), dtype, place);
+    ht_tensor *eye;
     ht_body *diagonal;
 
+    if (place.comm != NULL && (rows < 0 || columns < 0)) {
+        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: %s is %lld, expected at least 0", what,
+                rows < 0 ? "rows" : "columns", (long long)(rows < 0 ? rows : columns));
+        return NULL;
+    }
+    eye = full(what, 2, shape, HT_NUM(0), dtype, place);
     if (eye == NULL || eye->body->lsize == 0)
         return eye;
     row_start = eye->body->split == 0 ? eye->body->split_start : 0;

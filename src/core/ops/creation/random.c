@@ -130,7 +130,7 @@ ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint
 
 static ht_status draw_into(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_draw random)
 {
-    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, "x", x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     ht__storage_touch(x->body->storage);
     ht__written(what, x, NULL);
@@ -155,11 +155,11 @@ static double largest(ht_dtype dtype)
     }
 }
 
-static ht_status check_floating(const char *what, ht_comm *comm, ht_dtype dtype)
+static ht_status check_floating(const char *what, ht_comm *comm, const char *name, ht_dtype dtype)
 {
     if (ht_dtype_is_floating(dtype))
         return HT_SUCCESS;
-    return HT_FAIL(comm, HT_ERR_DTYPE, "%s: dtype is %s, expected a floating one", what,
+    return HT_FAIL(comm, HT_ERR_DTYPE, "%s: %s is %s, expected a floating dtype", what, name,
                    ht_dtype_name(dtype));
 }
 
@@ -179,7 +179,7 @@ ht_status ht_uniform_(ht_tensor *x, double low, double high)
 {
     static const char what[] = "ht_uniform_";
 
-    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype) ||
+    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, "x", x->body->dtype) ||
         ht__random_check_range(what, x->body, low, high))
         return ht_error_get(NULL);
     return draw_into(what, x, HT_KERNEL_RANDOM_UNIFORM, (ht_random_draw){.a = low, .b = high});
@@ -189,7 +189,7 @@ static ht_status normal_into(const char *what, ht_tensor *x, double mean, double
 {
     double limit;
 
-    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, x->body->dtype))
+    if (HT_IS_NULL(x, what, "x") || check_floating(what, x->body->comm, "x", x->body->dtype))
         return ht_error_get(NULL);
     limit = largest(x->body->dtype);
     if (!(fabs(mean) <= limit) || !(std >= 0 && std <= limit))
@@ -217,8 +217,8 @@ static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], h
 static ht_tensor *draw(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
                        ht_place place, ht_kernel kernel)
 {
-    if (place.comm == NULL ||
-        ((unsigned)dtype < HT_DTYPE_COUNT && check_floating(what, place.comm, dtype) != HT_SUCCESS))
+    if (place.comm == NULL || ((unsigned)dtype < HT_DTYPE_COUNT &&
+                               check_floating(what, place.comm, "dtype", dtype) != HT_SUCCESS))
         return NULL;
     return new_drawn(what, ndim, shape, dtype, place, kernel, (ht_random_draw){.a = 0, .b = 1});
 }
@@ -331,12 +331,17 @@ static bool check_deviations(const char *what, ht_tensor *std)
     return status == HT_SUCCESS;
 }
 
-/* Whether mean or std is of a real dtype and broadcasts to a checked shape. */
+/* Whether mean or std is of a real dtype, on the device, and broadcasts to a checked shape. */
 static bool check_moment(const char *what, const char *name, const ht_body *body, int ndim,
-                         const int64_t shape[])
+                         const int64_t shape[], const ht_device *device)
 {
     bool fits = body->ndim <= ndim;
 
+    if (body->number == NULL && body->storage->device != device) {
+        HT_FAIL(body->comm, HT_ERR_DEVICE, "%s: %s is on %s, expected %s", what, name,
+                body->storage->device->name, device->name);
+        return false;
+    }
     if (ht_dtype_is_complex(body->dtype)) {
         HT_FAIL(body->comm, HT_ERR_DTYPE, "%s: %s is %s, expected a real dtype", what, name,
                 ht_dtype_name(body->dtype));
@@ -355,8 +360,9 @@ static bool check_moments(const char *what, ht_tensor *mean, ht_tensor *std, int
                           const int64_t shape[], ht_place place)
 {
     return place.comm != NULL && ht__check_shape(what, place.comm, ndim, shape, &place.split) &&
-           check_moment(what, "mean", mean->body, ndim, shape) &&
-           check_moment(what, "std", std->body, ndim, shape) && check_deviations(what, std);
+           check_moment(what, "mean", mean->body, ndim, shape, place.device) &&
+           check_moment(what, "std", std->body, ndim, shape, place.device) &&
+           check_deviations(what, std);
 }
 
 ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const int64_t shape[],

@@ -57,11 +57,7 @@ ht_tensor *ht_scalar(double value)
 
 ht_tensor *ht_scalar_ext(ht_number value)
 {
-    if ((unsigned)value.kind > HT_NUMBER_COMPLEX) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_scalar_ext: invalid ht_number kind %d", (int)value.kind);
-        return NULL;
-    }
-    return ht__number(value);
+    return ht__check_kind("ht_scalar_ext", NULL, "value", value) ? ht__number(value) : NULL;
 }
 
 ht_tensor *ht__beside(const char *what, ht_tensor *y, const ht_tensor *x)

@@ -152,6 +152,11 @@ static ht_tensor *linspace(const char *what, double start, double stop, int64_t 
                   .has_last = count > 1,
                   .count = count};
 
+    if (place.comm != NULL && count < 0) {
+        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: count is %" PRId64 ", expected at least 0", what,
+                count);
+        return NULL;
+    }
     if (count > 1)
         s.by = isfinite(s.width) ? s.width / s.divisor : stop / s.divisor - start / s.divisor;
     return write(what, &s, dtype, place);
@@ -172,11 +177,15 @@ ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_dtype dt
 static ht_tensor *logspace(const char *what, double start, double stop, int64_t count, double base,
                            ht_dtype dtype, ht_place place)
 {
-    ht_tensor *exponents = linspace(what, start, stop, count, HT_FLOAT64, place);
+    ht_tensor *exponents = linspace(what, start, stop, count, HT_FLOAT64, place), *powers;
+    const char *named;
 
     if (exponents == NULL)
         return NULL;
-    return ht_astype(ht_pow(ht_scalar_ext(ht_number_real(base)), exponents), dtype);
+    named = ht__named(what);
+    powers = ht_astype(ht_pow(ht_scalar_ext(ht_number_real(base)), exponents), dtype);
+    ht__named_end(named);
+    return powers;
 }
 
 ht_tensor *ht_logspace(double start, double stop, int64_t count, double base, ht_dtype dtype,

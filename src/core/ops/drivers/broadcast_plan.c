@@ -10,7 +10,7 @@ const char *ht__broadcast_name(const ht_broadcast_op *op, int k)
 {
     static const char *const names[1 + HT_BROADCAST_OPERANDS] = {"mask", "a", "b", "c"};
 
-    return names[op->masked ? k : k + 1];
+    return op->names != NULL ? op->names[k] : names[op->masked ? k : k + 1];
 }
 
 /* Numbers meet tensors anywhere. */

@@ -265,7 +265,7 @@ ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const 
 
     if (has_null(op, count, in) || !ht__broadcast_plan(op, count, in, &plan))
         return ht_error_get(NULL);
-    if (ht__check_in_place(op->name, in[0], NULL) != HT_SUCCESS)
+    if (ht__check_in_place(op->name, ht__broadcast_name(op, 0), in[0], NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     if (runs_in_place(op, count, in, &plan)) {
         ht__storage_touch(in[0]->body->storage);
@@ -276,7 +276,7 @@ ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const 
     }
     scope = ht_scope_open();
     y = with_a_copy(op, count, in, beside);
-    status = ht__check_result(op->name, in[0], y);
+    status = ht__check_result(op->name, ht__broadcast_name(op, 0), in[0], y);
     if (status == HT_SUCCESS)
         status = ht__replace_values(op->name, in[0], y);
     ht_scope_close(scope);
@@ -316,7 +316,7 @@ ht_tensor *ht__binary_scalar(const ht_broadcast_op *op, ht_tensor *a, ht_number 
     number_operand operand;
     ht_tensor *in[2] = {a, NULL};
 
-    if (HT_IS_NULL(a, op->name, "a"))
+    if (HT_IS_NULL(a, op->name, "a") || !ht__check_kind(op->name, a->body->comm, "b", b))
         return NULL;
     in[1] = any_needs_grad(1, in) ? ht__number(b) : borrow_number(&operand, &b);
     return in[1] != NULL ? broadcast(op, 2, in, NULL) : NULL;
@@ -324,10 +324,15 @@ ht_tensor *ht__binary_scalar(const ht_broadcast_op *op, ht_tensor *a, ht_number 
 
 ht_status ht__binary_scalar_(const ht_broadcast_op *op, ht_tensor *a, ht_number b)
 {
-    ht_scope *scope = ht_scope_open();
-    ht_tensor *const in[2] = {a, ht__number(b)};
-    const ht_status status = ht__broadcast_(op, 2, in, NULL);
+    ht_tensor *in[2] = {a, NULL};
+    ht_scope *scope;
+    ht_status status;
 
+    if (!ht__check_kind(op->name, a->body->comm, "b", b))
+        return HT_ERR_ARGUMENT;
+    scope = ht_scope_open();
+    in[1] = ht__number(b);
+    status = ht__broadcast_(op, 2, in, NULL);
     ht_scope_close(scope);
     return status;
 }

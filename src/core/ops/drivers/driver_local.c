@@ -138,7 +138,7 @@ static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *b
                        !gives_slope(op, x);
     ht_scope *scope = ht_scope_open();
     ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, beside);
-    ht_status status = ht__check_result(op->name, x, y);
+    ht_status status = ht__check_result(op->name, "x", x, y);
 
     if (status == HT_SUCCESS)
         status = ht__replace_values(op->name, x, y);
@@ -154,7 +154,7 @@ ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, cons
     op.name = what;
     if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
-    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, "x", x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     dtype = x->body->dtype;
     if (op.result == HT_RESULT_REAL && ht_dtype_is_complex(dtype))

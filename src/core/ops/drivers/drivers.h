@@ -54,6 +54,7 @@ typedef struct ht_broadcast_op {
                          */
     bool masked;        /* the first operand is bool, has no say in the dtype, and is saved alone */
     ht_backward_fn *backward;
+    const char *const *names; /* of the operands, for messages; NULL: a, b and c */
 } ht_broadcast_op;
 ht_tensor *ht__broadcast(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                          const ht_beside *beside);

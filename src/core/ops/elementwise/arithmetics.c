@@ -172,8 +172,10 @@ static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_n
     ht_tensor *sum;
     ht_status status;
 
-    if (ht__check_in_place(what, a, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, "a", a, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
+    if (!ht__check_kind(what, a->body->comm, "alpha", alpha))
+        return HT_ERR_ARGUMENT;
     if (alpha.kind == HT_NUMBER_REAL && adds_in_place(a, b))
         return ht__axpby(what, alpha.real, b, 1, a);
     scope = ht_scope_open();
@@ -185,7 +187,7 @@ static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_n
         b = ht__binary_scalar(&mul, b, alpha);
     }
     sum = ht__binary(&add, a, b);
-    status = ht__check_result(what, a, sum);
+    status = ht__check_result(what, "a", a, sum);
     if (status == HT_SUCCESS)
         status = ht__replace_values(what, a, sum);
     ht_scope_close(scope);

@@ -189,7 +189,12 @@ ht_tensor *ht_clip(ht_tensor *x, double min, double max)
 
 ht_tensor *ht_clip_ext(ht_tensor *x, ht_number min, ht_number max)
 {
-    return HT_IS_NULL(x, "ht_clip_ext", "x") ? NULL : clip("ht_clip_ext", x, min, max);
+    static const char what[] = "ht_clip_ext";
+
+    if (HT_IS_NULL(x, what, "x") || !ht__check_kind(what, x->body->comm, "min", min) ||
+        !ht__check_kind(what, x->body->comm, "max", max))
+        return NULL;
+    return clip(what, x, min, max);
 }
 
 static void nan_to_num_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

@@ -113,7 +113,7 @@ FLOATING(asinh, ASINH, HT_SAVE_INPUT)
 FLOATING(acosh, ACOSH, HT_SAVE_INPUT)
 FLOATING(atanh, ATANH, HT_SAVE_INPUT)
 HT_BINARY(atan2, .kernel = HT_KERNEL_ATAN2, .result = HT_RESULT_FLOAT, .save_operands = true,
-          .backward = atan2_backward)
+          .backward = atan2_backward, .names = (const char *const[]){"y", "x"})
 /* clang-format on */
 
 /* A factor that 16 bits would round. */

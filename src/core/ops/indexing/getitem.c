@@ -122,7 +122,7 @@ static ht_status add_plain(const char *what, ht_tensor *x, int count, const ht_i
                                            sum->body->ndim, sum->body->shape));
     else
         sum = NULL;
-    return sum != NULL && ht__check_result(what, x, sum) == HT_SUCCESS
+    return sum != NULL && ht__check_result(what, "x", x, sum) == HT_SUCCESS
                ? write_plain(what, x, count, key, sum)
                : ht_error_get(NULL);
 }
@@ -161,7 +161,7 @@ static ht_status fill_by_mask(const char *what, ht_tensor *x, ht_tensor *mask, h
     ht_operand operands[4] = {{0}};
 
     if (!ht__check_together_as(what, "x", x, "an index", mask) ||
-        ht__check_in_place(what, x, NULL) != HT_SUCCESS ||
+        ht__check_in_place(what, "x", x, NULL) != HT_SUCCESS ||
         !ht__check_number(what, x->body->comm, "value", x->body->dtype, number))
         return ht_error_get(NULL);
     ht__storage_touch(x->body->storage);
@@ -184,7 +184,7 @@ static ht_status write_rows(const char *what, ht_tensor *x, int count, const ht_
     if (rows.axes == 0)
         return add ? add_plain(what, x, count, plain, values)
                    : write_plain(what, x, count, plain, values);
-    if (add && ht__check_result(what, x, values) != HT_SUCCESS)
+    if (add && ht__check_result(what, "x", x, values) != HT_SUCCESS)
         return ht_error_get(NULL);
     place = ht__key_view(what, x, count, plain, &selection);
     values = place != NULL ? fit_row_values(what, values, place, &rows, &selection) : NULL;

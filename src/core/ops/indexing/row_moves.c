@@ -360,7 +360,7 @@ ht_status ht__put_rows(const char *what, ht_tensor *x, const ht_row_index *index
     values = ht__broadcast_to(what, "values", values, shape.ndim, shape.shape);
     if (values == NULL)
         return ht_error_get(NULL);
-    if (ht__check_in_place(what, x, values) != HT_SUCCESS ||
+    if (ht__check_in_place(what, "x", x, values) != HT_SUCCESS ||
         (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, values)))
         return HT_ERR_STATE;
     node = ht_node_new(what, put_backward, 2, (ht_tensor *[]){x, values});

@@ -167,15 +167,16 @@ ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype)
     return x;
 }
 
-ht_status ht__check_result(const char *what, const ht_tensor *x, const ht_tensor *result)
+ht_status ht__check_result(const char *what, const char *name, const ht_tensor *x,
+                           const ht_tensor *result)
 {
     if (result == NULL)
         return ht_error_get(NULL);
     if (ht__dtype_kind(result->body->dtype) <= ht__dtype_kind(x->body->dtype))
         return HT_SUCCESS;
     return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
-                   "%s: the result is %s, which x of %s cannot hold (ht_copy_ converts)", what,
-                   ht_dtype_name(result->body->dtype), ht_dtype_name(x->body->dtype));
+                   "%s: the result is %s, which %s of %s cannot hold (ht_copy_ converts)", what,
+                   ht_dtype_name(result->body->dtype), name, ht_dtype_name(x->body->dtype));
 }
 
 /* The node that made `from` now made x, unless x is not what that would take the gradient of. */
@@ -210,7 +211,7 @@ ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
 
     if (values == NULL)
         return ht_error_get(NULL);
-    if (ht__check_in_place(what, x, values) != HT_SUCCESS ||
+    if (ht__check_in_place(what, "x", x, values) != HT_SUCCESS ||
         (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, values)))
         return HT_ERR_STATE;
     was = ht_set_grad_enabled(false);
@@ -252,7 +253,7 @@ ht_status ht__fill_into(const char *what, ht_tensor *x, ht_number value)
 {
     if (HT_IS_NULL(x, what, "x"))
         return ht_error_get(NULL);
-    if (ht__check_in_place(what, x, NULL) != HT_SUCCESS)
+    if (ht__check_in_place(what, "x", x, NULL) != HT_SUCCESS)
         return HT_ERR_STATE;
     if (!ht__check_number(what, x->body->comm, "value", x->body->dtype, value))
         return HT_ERR_ARGUMENT;

@@ -58,14 +58,19 @@ static bool check_initial(const char *what, const ht_tensor *x, const ht_reduce_
     if (takes & HT_TAKES_DTYPE && o->dtype == HT_DTYPE_COUNT && ht__dtype_is_exact(dtype))
         dtype = HT_INT64; /* of sums and products */
 
-    if (o->initial == NULL || ht_dtype_is_complex(dtype))
+    if (o->initial == NULL)
+        return true;
+    if (!ht__check_kind(what, x->body->comm, "options.initial", *o->initial))
+        return false;
+    if (ht_dtype_is_complex(dtype))
         return true;
     if (o->initial->kind == HT_NUMBER_INTEGER && dtype != HT_BOOL)
         return ht__check_number(what, x->body->comm, "options.initial", dtype, *o->initial);
     if (o->initial->kind == HT_NUMBER_REAL && ht_dtype_is_floating(dtype))
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: options.initial is %g%s, of a higher kind than %s",
-            what, o->initial->real,
+    HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: options.initial is %.15g%s, of a higher kind than %s",
+            what,
+            o->initial->kind == HT_NUMBER_INTEGER ? (double)o->initial->integer : o->initial->real,
             o->initial->kind == HT_NUMBER_COMPLEX ? " and an imaginary part" : "",
             ht_dtype_name(dtype));
     return false;

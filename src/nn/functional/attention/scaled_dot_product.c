@@ -167,21 +167,29 @@ static ht_tensor *attend(ht_tensor *const in[OPERANDS], const ht_attention_optio
 ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tensor *key, ht_tensor *value,
                                                const ht_attention_options *options)
 {
+    static const char what[] = "ht_scaled_dot_product_attention_ext";
     const ht_attention_options defaults = ht_attention_options_default();
     ht_tensor *in[OPERANDS] = {query, key, value}, *y;
+    const char *named;
 
     if (options != NULL && query != NULL &&
-        HT_CHECK_OPTIONS(query->body->comm, WHAT, options, ht_attention_options) != HT_SUCCESS)
+        HT_CHECK_OPTIONS(query->body->comm, what, options, ht_attention_options) != HT_SUCCESS)
         return NULL;
     options = options != NULL ? options : &defaults;
     in[MASK] = options->attn_mask;
-    if (!ht__attention_prepare(WHAT, options, in))
+    if (!ht__attention_prepare(what, options, in))
         return NULL;
+    named = ht__named(what);
     y = attend(in, options);
+    ht__named_end(named);
     return y == NULL || y->body->dtype == query->body->dtype ? y : ht_astype(y, query->body->dtype);
 }
 
 ht_tensor *ht_scaled_dot_product_attention(ht_tensor *query, ht_tensor *key, ht_tensor *value)
 {
-    return ht_scaled_dot_product_attention_ext(query, key, value, NULL);
+    const char *named = ht__named(WHAT);
+    ht_tensor *y = ht_scaled_dot_product_attention_ext(query, key, value, NULL);
+
+    ht__named_end(named);
+    return y;
 }

@@ -75,6 +75,10 @@ ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double e
 
     if (!prepare(what, in) || !ht__distance_check_order(what, in[X1], p))
         return NULL;
+    if (in[X1]->body->ndim == 0) {
+        HT_FAIL(in[X1]->body->comm, HT_ERR_SHAPE, "%s: x1 is (), expected at least one axis", what);
+        return NULL;
+    }
     named = ht__named(what);
     y = ht_vector_norm(ht_add_scalar(ht_sub(in[X1], in[X2]), eps), p, -1, keepdims);
     ht__named_end(named);

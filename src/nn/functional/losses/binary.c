@@ -28,7 +28,7 @@ static const ht_operand_rule rules[OPERANDS] = {
 static bool prepare(const char *what, int count, ht_tensor *in[], ht_reduction_mode reduction)
 {
     return ht__prepare(what, rules, count, in) && ht__check_reduction(what, in[X], reduction) &&
-           ht__check_one_shape(what, in[X], "target", in[TARGET]);
+           ht__check_one_shape(what, "x", in[X], "target", in[TARGET]);
 }
 
 /* losses times factor, which broadcasts to the shape of x; or losses, where it is NULL. */

@@ -131,17 +131,17 @@ static ht_tensor *class_sums(ht_tensor *rows, ht_tensor *weight)
     return ht_neg(ht_sum(weight != NULL ? ht_mul(rows, weight) : rows, -1));
 }
 
-static samples of_classes(ht_tensor *rows, ht_tensor *target, const ht_class_loss_options *o,
-                          ht_tensor *weight)
+static samples of_classes(const char *what, ht_tensor *rows, ht_tensor *target,
+                          const ht_class_loss_options *o, ht_tensor *weight)
 {
     const double part = o->label_smoothing;
     const int64_t classes = rows->body->shape[1];
     const bool counts = weight != NULL || o->reduction == HT_MEAN; /* else nothing reads weights */
-    samples s = {.losses = ht__nll_of_rows(rows, target, o->ignore_index)};
+    samples s = {.losses = ht__nll_of_rows(what, rows, target, o->ignore_index)};
 
     if (s.losses == NULL)
         return s;
-    target = ht__match_slabs("ht_nll_loss", target, s.losses->body);
+    target = ht__match_slabs(what, target, s.losses->body);
     if (counts) {
         s.weights = sample_weights(target, weight, o->ignore_index, rows->body->dtype);
         if (weight != NULL || s.weights == NULL) /* NULL after an error, which the losses pass on */
@@ -187,7 +187,8 @@ static ht_tensor *nll(const char *name, ht_tensor *log_probs, ht_tensor *const i
     log_probs = as_rows(log_probs);
     if (log_probs == NULL)
         return NULL;
-    s = of_classes(log_probs, ht_reshape(in[TARGET], 1, &log_probs->body->shape[0]), o, in[WEIGHT]);
+    s = of_classes(name, log_probs, ht_reshape(in[TARGET], 1, &log_probs->body->shape[0]), o,
+                   in[WEIGHT]);
     return reduced(&s, x, o->reduction);
 }
 
@@ -204,6 +205,17 @@ ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
     return nll("ht_nll_loss_ext", in[X], in, &o);
 }
 
+/* No class is ignored beside probabilities. */
+static bool check_ignored(const char *what, const ht_body *x, int64_t ignore)
+{
+    if (ignore < 0)
+        return true;
+    HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+            "%s: ignore_index is %lld, expected a number below 0 beside probabilities", what,
+            (long long)ignore);
+    return false;
+}
+
 /* -sum over the classes of weight target log_softmax(logits). */
 static ht_tensor *of_probabilities(const char *what, ht_tensor *in[],
                                    const ht_class_loss_options *o)
@@ -213,9 +225,8 @@ static ht_tensor *of_probabilities(const char *what, ht_tensor *in[],
     ht_tensor *target = in[TARGET], *products;
     samples s = {.losses = NULL};
 
-    if (!ht__check_one_shape(what, in[X], "target", target) ||
-        !ht__check_parameter(what, in[X], o->ignore_index < 0, "ignore_index",
-                             (double)o->ignore_index, "a number below 0 beside probabilities"))
+    if (!ht__check_one_shape(what, "logits", in[X], "target", target) ||
+        !check_ignored(what, x, o->ignore_index))
         return NULL;
     if (o->label_smoothing > 0)
         target = ht_add_scalar(ht_mul_scalar(target, 1 - o->label_smoothing),

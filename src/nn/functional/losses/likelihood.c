@@ -27,7 +27,7 @@ static const ht_operand_rule rules[] = {
 static bool prepare(const char *what, ht_tensor *in[2], ht_reduction_mode reduction)
 {
     return ht__prepare(what, rules, 2, in) && ht__check_reduction(what, in[0], reduction) &&
-           ht__check_one_shape(what, in[0], "target", in[1]);
+           ht__check_one_shape(what, "x", in[0], "target", in[1]);
 }
 
 ht_poisson_nll_options ht_poisson_nll_options_default(void)

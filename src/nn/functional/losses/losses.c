@@ -17,14 +17,14 @@ bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode
     return false;
 }
 
-bool ht__check_one_shape(const char *what, const ht_tensor *x, const char *name,
+bool ht__check_one_shape(const char *what, const char *x_name, const ht_tensor *x, const char *name,
                          const ht_tensor *other)
 {
     const ht_body *a = x->body, *b = other->body;
 
     if (ht__body_same_shape(a, b))
         return true;
-    HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: x is %s, %s is %s, expected the same shape", what,
+    HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is %s, expected the same shape", what, x_name,
             ht__shape_str(a->ndim, a->shape), name, ht__shape_str(b->ndim, b->shape));
     return false;
 }

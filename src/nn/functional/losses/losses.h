@@ -9,9 +9,9 @@
 /* False after HT_ERR_ARGUMENT, on x's communicator. */
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);
 
-/* False after HT_ERR_SHAPE unless x and the operand `name` have one shape: (N, 1) and (N) would
- * broadcast to (N, N), which nobody means. */
-bool ht__check_one_shape(const char *what, const ht_tensor *x, const char *name,
+/* False after HT_ERR_SHAPE unless the operands `x_name` and `name` have one shape: (N, 1) and (N)
+ * would broadcast to (N, N), which nobody means. */
+bool ht__check_one_shape(const char *what, const char *x_name, const ht_tensor *x, const char *name,
                          const ht_tensor *other);
 
 /* The losses themselves, their sum, or their mean; the mean of none is 0, not 0 / 0: a rank without

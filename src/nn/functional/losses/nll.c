@@ -46,7 +46,7 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     grad_inputs[0] = dx;
 }
 
-ht_tensor *ht__nll_of_rows(ht_tensor *x, ht_tensor *target, int64_t ignore)
+ht_tensor *ht__nll_of_rows(const char *what, ht_tensor *x, ht_tensor *target, int64_t ignore)
 {
     ht_tensor *loss;
     ht_node *node;
@@ -55,12 +55,12 @@ ht_tensor *ht__nll_of_rows(ht_tensor *x, ht_tensor *target, int64_t ignore)
     if (x == NULL || target == NULL)
         return NULL;
 
-    if (!ht__has_kernel("ht_nll_loss", x, HT_KERNEL_NLL_FORWARD))
+    if (!ht__has_kernel(what, x, HT_KERNEL_NLL_FORWARD))
         return NULL;
-    loss = ht__batch_result("ht_nll_loss", x, x->body->dtype, 1, x->body->shape);
+    loss = ht__batch_result(what, x, x->body->dtype, 1, x->body->shape);
     if (loss == NULL)
         return NULL;
-    target = ht__match_slabs("ht_nll_loss", target, loss->body);
+    target = ht__match_slabs(what, target, loss->body);
     target = ht_contiguous(target);
     if (target == NULL)
         return NULL;
@@ -68,7 +68,7 @@ ht_tensor *ht__nll_of_rows(ht_tensor *x, ht_tensor *target, int64_t ignore)
     ht_rows_call rows = rows_of(x, target, ignore);
     rows.x = ht__operand_of(x->body, HT_READ);
     rows.y = ht__operand_of(loss->body, HT_WRITE);
-    if (rows.rows > 0 && HT_RUN(x, HT_KERNEL_NLL_FORWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
+    if (rows.rows > 0 && HT_RUN(x, HT_KERNEL_NLL_FORWARD, &rows, what) != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_nll_loss", nll_backward, HT_LIST(ht_tensor *, x));
     ht_node_save(node, target);
@@ -84,6 +84,6 @@ ht_tensor *ht_nll_loss(ht_tensor *log_probs, ht_tensor *target, ht_reduction_mod
     if (!HT_PREPARE("ht_nll_loss", nll_rules, in) ||
         !ht__check_reduction("ht_nll_loss", in[LOG_PROBS], reduction))
         return NULL;
-    return ht__reduce_losses(ht__nll_of_rows(in[LOG_PROBS], in[TARGET], HT_IGNORE_NOTHING),
-                             reduction);
+    return ht__reduce_losses(
+        ht__nll_of_rows("ht_nll_loss", in[LOG_PROBS], in[TARGET], HT_IGNORE_NOTHING), reduction);
 }

@@ -12,7 +12,7 @@
 #include "ht/relational.h"
 #include "ht/rounding.h"
 #include "ht/statistics.h"
-#include "nn/functional/functional.h"
+#include "nn/functional/embedding/checks.h"
 #include "nn/functional/losses/losses.h"
 
 enum { FIRST, SECOND, THIRD, OPERANDS };
@@ -27,6 +27,22 @@ static const ht_operand_rule triplet_rules[OPERANDS] = {
     {"positive", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
     {"negative", .dtype = HT_DTYPE_FLOATING, .cast = HT_CAST_HIGH},
 };
+
+/* Whether two operands broadcast. */
+static bool check_pair(const char *what, const ht_operand_rule rules[], ht_tensor *const in[],
+                       int first, int second)
+{
+    const ht_body *a = in[first]->body, *b = in[second]->body;
+    bool fits = true;
+
+    for (int i = 0; i < a->ndim && fits; i++)
+        fits = a->shape[i] == b->shape[i] || a->shape[i] == 1 || b->shape[i] == 1;
+    if (!fits)
+        HT_FAIL(a->comm, HT_ERR_SHAPE, "%s: %s is %s, %s is %s: they do not broadcast", what,
+                rules[first].name, ht__shape_str(a->ndim, a->shape), rules[second].name,
+                ht__shape_str(b->ndim, b->shape));
+    return fits;
+}
 
 static bool check_axes(const char *what, const ht_operand_rule rules[], ht_tensor *const in[])
 {
@@ -53,7 +69,9 @@ ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *targe
     ht_tensor *in[] = {x1, x2, target}, *order;
 
     if (!HT_PREPARE(what, pair_rules, in) || !ht__check_reduction(what, in[0], reduction) ||
-        !check_axes(what, pair_rules, in))
+        !check_axes(what, pair_rules, in) || !check_pair(what, pair_rules, in, FIRST, SECOND) ||
+        !check_pair(what, pair_rules, in, FIRST, THIRD) ||
+        !check_pair(what, pair_rules, in, SECOND, THIRD))
         return NULL;
     order = ht_mul(in[THIRD], ht_sub(in[FIRST], in[SECOND]));
     return ht__reduce_losses(ht_relu(ht_sub(ht_scalar(margin), order)), reduction);
@@ -125,10 +143,25 @@ static ht_tensor *measured(const char *what, ht_tensor *distances)
     return HT_IS_NULL(distances, what, "the result of distance") ? NULL : distances;
 }
 
+/* What the norm of differences, the last axis of which it reduces, asks for. */
+static bool check_norm(const char *what, ht_tensor *const in[], const ht_triplet_margin_options *o)
+{
+    if (in[FIRST]->body->ndim == 0) {
+        HT_FAIL(in[FIRST]->body->comm, HT_ERR_SHAPE, "%s: anchor is (), expected at least one axis",
+                what);
+        return false;
+    }
+    return check_pair(what, triplet_rules, in, FIRST, SECOND) &&
+           check_pair(what, triplet_rules, in, FIRST, THIRD) &&
+           (!o->swap || check_pair(what, triplet_rules, in, SECOND, THIRD)) &&
+           ht__distance_check_order(what, in[FIRST], o->p);
+}
+
 static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *distance, void *user,
                           const ht_triplet_margin_options *o)
 {
-    ht_tensor *near, *far;
+    ht_tensor *near, *far, *other = NULL, *loss;
+    const char *named;
 
     if (!HT_PREPARE(what, triplet_rules, in) || !ht__check_reduction(what, in[0], o->reduction) ||
         !check_axes(what, triplet_rules, in) ||
@@ -138,11 +171,18 @@ static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *dis
         HT_FAIL(in[0]->body->comm, HT_ERR_ARGUMENT, "%s: distance is NULL", what);
         return NULL;
     }
+    if (distance == norm_distance && !check_norm(what, in, o))
+        return NULL;
     near = measured(what, distance(in[FIRST], in[SECOND], user));
     far = measured(what, distance(in[FIRST], in[THIRD], user));
     if (o->swap)
-        far = ht_minimum(far, measured(what, distance(in[SECOND], in[THIRD], user)));
-    return ht__reduce_losses(ht_relu(ht_add_scalar(ht_sub(near, far), o->margin)), o->reduction);
+        other = measured(what, distance(in[SECOND], in[THIRD], user));
+    named = ht__named(what);
+    if (o->swap)
+        far = ht_minimum(far, other);
+    loss = ht__reduce_losses(ht_relu(ht_add_scalar(ht_sub(near, far), o->margin)), o->reduction);
+    ht__named_end(named);
+    return loss;
 }
 
 ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive, ht_tensor *negative,

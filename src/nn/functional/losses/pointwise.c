@@ -69,7 +69,7 @@ static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *targe
 
     if (!HT_PREPARE(loss->name, rules, in) || !ht__check_reduction(loss->name, in[0], reduction) ||
         !check_number(loss, in[0], number) ||
-        !ht__check_one_shape(loss->name, in[0], "target", in[1]))
+        !ht__check_one_shape(loss->name, "x", in[0], "target", in[1]))
         return NULL;
     named = ht__named(loss->name);
     losses = loss->of(in[0], in[1], number);

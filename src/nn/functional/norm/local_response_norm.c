@@ -20,7 +20,7 @@ static ht_tensor *windows(ht_tensor *squares, int64_t size)
     const int64_t channels = squares != NULL ? squares->body->shape[1] : 0;
     ht_tensor *padded = ht_pad(squares, 2 * (ndim - 1), widths, HT_NUM(0)), *sum = NULL;
 
-    for (int64_t j = 0; j < size; j++) {
+    for (int64_t j = 0; j < size && padded != NULL; j++) {
         ht_tensor *part = ht_narrow(padded, 1, j, j + channels);
 
         sum = j == 0 ? part : ht_add(sum, part);
@@ -30,7 +30,8 @@ static ht_tensor *windows(ht_tensor *squares, int64_t size)
 
 ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, double beta, double k)
 {
-    ht_tensor *base;
+    ht_tensor *base, *y;
+    const char *named;
 
     if (!HT_PREPARE("ht_local_response_norm", rules, &x))
         return NULL;
@@ -39,6 +40,9 @@ ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, doub
                 "ht_local_response_norm: size is %lld, expected at least 1", (long long)size);
         return NULL;
     }
+    named = ht__named("ht_local_response_norm");
     base = ht_mul_scalar(windows(ht_square(x), size), alpha / (double)size);
-    return ht_div(x, ht_pow(ht_add_scalar(base, k), ht_scalar(beta)));
+    y = ht_div(x, ht_pow(ht_add_scalar(base, k), ht_scalar(beta)));
+    ht__named_end(named);
+    return y;
 }

@@ -134,6 +134,10 @@ static bool check_shapes(ht_tensor *const in[], const ht_ctc_options *o)
                       "ht_ctc_loss: log_probs is split along axis %d; only the batch axis (1) may "
                       "be split",
                       x->split);
+    if (x->shape[2] < 1)
+        return REFUSE(in[LOG_PROBS], HT_ERR_SHAPE,
+                      "ht_ctc_loss: log_probs is %s, expected at least one class",
+                      ht__shape_str(x->ndim, x->shape));
     if (o->blank < 0 || o->blank >= x->shape[2])
         return REFUSE(in[LOG_PROBS], HT_ERR_ARGUMENT,
                       "ht_ctc_loss: blank is %lld, expected 0 to %lld", (long long)o->blank,
@@ -157,8 +161,8 @@ static bool check_range(ht_tensor *x, const char *name, int64_t most, double *la
         ht_tensor_item(ht_max(x, HT_NONE), largest) != HT_SUCCESS)
         return false;
     if (least < 0 || *largest > (double)most)
-        return REFUSE(x, HT_ERR_ARGUMENT, "ht_ctc_loss: %s are %g to %g, expected 0 to %lld", name,
-                      least, *largest, (long long)most);
+        return REFUSE(x, HT_ERR_ARGUMENT, "ht_ctc_loss: %s are %.0f to %.0f, expected 0 to %lld",
+                      name, least, *largest, (long long)most);
     return true;
 }
 
@@ -189,7 +193,7 @@ static bool find_starts(ht_tensor *const in[], ht_tensor **starts)
         return false;
     if (total != (double)targets->body->shape[0])
         return REFUSE(targets, HT_ERR_ARGUMENT,
-                      "ht_ctc_loss: target_lengths sum up to %g, expected %lld", total,
+                      "ht_ctc_loss: target_lengths sum up to %.0f, expected %lld", total,
                       (long long)targets->body->shape[0]);
     return true;
 }
@@ -208,10 +212,9 @@ static ht_tensor *rows_of(const ht_tensor *log_probs, ht_tensor *x)
     return like != NULL ? ht_contiguous(ht__match_slabs("ht_ctc_loss", x, like->body)) : NULL;
 }
 
-ht_tensor *ht_ctc_loss_ext(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
-                           ht_tensor *target_lengths, const ht_ctc_options *options)
+static ht_tensor *ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
+                           ht_tensor *target_lengths, ht_ctc_options o)
 {
-    const ht_ctc_options o = options != NULL ? *options : ht_ctc_options_default();
     ht_tensor *in[OPERANDS] = {log_probs, targets, input_lengths, target_lengths}, *starts = NULL;
     ctc c = {.blank = o.blank, .zero_infinity = o.zero_infinity};
     double longest, unused;
@@ -245,11 +248,22 @@ ht_tensor *ht_ctc_loss_ext(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *
     return ht__reduce_losses(losses, o.reduction);
 }
 
+ht_tensor *ht_ctc_loss_ext(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
+                           ht_tensor *target_lengths, const ht_ctc_options *options)
+{
+    const char *named = ht__named("ht_ctc_loss_ext");
+    ht_tensor *loss = ctc_loss(log_probs, targets, input_lengths, target_lengths,
+                               options != NULL ? *options : ht_ctc_options_default());
+
+    ht__named_end(named);
+    return loss;
+}
+
 ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
                        ht_tensor *target_lengths, ht_reduction_mode reduction)
 {
     ht_ctc_options options = ht_ctc_options_default();
 
     options.reduction = reduction;
-    return ht_ctc_loss_ext(log_probs, targets, input_lengths, target_lengths, &options);
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
 }

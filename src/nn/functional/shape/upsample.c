@@ -47,7 +47,8 @@ static bool check_options(const ht_tensor *x, const ht_upsample_options *o)
     for (int i = 0; i < x->body->ndim - 2 && wrong == NULL; i++) {
         if ((o->length[i] != 0) == (o->scale[i] != 0))
             wrong = "an axis has both a length and a scale, or neither";
-        else if (o->length[i] < 0 || !(o->scale[i] >= 0 && o->scale[i] < INT32_MAX))
+        else if (o->length[i] < 0 || o->length[i] > INT32_MAX ||
+                 !(o->scale[i] >= 0 && o->scale[i] < INT32_MAX))
             wrong = "a length or a scale is out of range";
     }
     if (wrong == NULL)
@@ -66,9 +67,9 @@ static bool check_axis(const ht_tensor *x, const ht_upsample_options *o, int i, 
                       .align_corners = o->align_corners};
     if (o->length[i] == 0)
         axis->out = (int64_t)floor((double)axis->in * o->scale[i]);
-    if (axis->in < 1 || axis->out < 1) {
+    if (axis->in < 1 || axis->out < 1 || axis->out > INT32_MAX) {
         HT_FAIL(body->comm, HT_ERR_SHAPE,
-                "ht_upsample: x is %s, and axis %d would get length %lld, expected at least 1",
+                "ht_upsample: x is %s, and axis %d would get length %lld, expected 1 to 2^31 - 1",
                 ht__shape_str(body->ndim, body->shape), 2 + i, (long long)axis->out);
         return false;
     }

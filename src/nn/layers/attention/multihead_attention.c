@@ -59,7 +59,7 @@ static uint64_t *counter(ht_module *self)
 #define AT(field, kind) offsetof(ht_multihead, field), HT_SETTING_##kind
 static const ht_module_setting settings[] = {
     {"embed_dim", AT(embed_dim, INT64), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE},
-    {"num_heads", AT(num_heads, INT), .low = 1, .high = INT32_MAX, .print = HT_PRINT_VALUE},
+    {"num_heads", AT(num_heads, INT), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE},
     {"dropout", AT(dropout, DOUBLE), .usual = 0, .low = 0, .high = 1},
     {"bias", AT(bias, BOOL), .usual = true},
     {"add_bias_kv", AT(add_bias_kv, BOOL), .usual = false},
@@ -142,6 +142,7 @@ static ht_status add_all(ht_module *module, ht_multihead *m)
 ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
                                          const ht_multihead_attention_options *options)
 {
+    static const char what[] = "ht_nn_multihead_attention_ext";
     const ht_multihead_attention_options defaults = ht_multihead_attention_options_default();
     ht_multihead made = {.embed_dim = embed_dim, .num_heads = num_heads};
     ht_module *module;
@@ -149,7 +150,7 @@ ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
     ht_status status;
 
     options = options != NULL ? options : &defaults;
-    if (HT_CHECK_OPTIONS(NULL, WHAT, options, ht_multihead_attention_options) != HT_SUCCESS)
+    if (HT_CHECK_OPTIONS(NULL, what, options, ht_multihead_attention_options) != HT_SUCCESS)
         return NULL;
     made.dropout = options->dropout;
     made.bias = options->bias;
@@ -158,12 +159,15 @@ ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
     made.batch_first = options->batch_first;
     made.kdim = options->kdim != 0 ? options->kdim : embed_dim;
     made.vdim = options->vdim != 0 ? options->vdim : embed_dim;
-    module = ht_module_new_ext(WHAT, &type, sizeof made, &made);
+    if (!ht__nn_check_size(what, "embed_dim", embed_dim) ||
+        !ht__nn_check_size(what, "kdim", made.kdim) || !ht__nn_check_size(what, "vdim", made.vdim))
+        return NULL;
+    module = ht_module_new_ext(what, &type, sizeof made, &made);
     if (module == NULL)
         return NULL;
     if (embed_dim % num_heads != 0) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: embed_dim is %lld, expected a multiple of num_heads %d",
-                WHAT, (long long)embed_dim, num_heads);
+                what, (long long)embed_dim, num_heads);
         ht_release(module);
         return NULL;
     }
@@ -178,5 +182,9 @@ ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
 
 ht_module *ht_nn_multihead_attention(int64_t embed_dim, int num_heads)
 {
-    return ht_nn_multihead_attention_ext(embed_dim, num_heads, NULL);
+    const char *named = ht__named(WHAT);
+    ht_module *module = ht_nn_multihead_attention_ext(embed_dim, num_heads, NULL);
+
+    ht__named_end(named);
+    return module;
 }

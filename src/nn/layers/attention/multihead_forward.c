@@ -33,6 +33,7 @@ static bool check_inputs(const call *c)
     static const char *const names[3] = {"query", "key", "value"};
     const int64_t features[3] = {c->layer->embed_dim, c->layer->kdim, c->layer->vdim};
     const ht_body *q = given[0]->body;
+    char query[192] = "";
 
     for (int i = 0; i < 3; i++) {
         const ht_body *x = given[i]->body, *like = given[i == 2 ? 1 : 0]->body;
@@ -46,8 +47,10 @@ static bool check_inputs(const call *c)
                    like->shape[x->ndim - 2 - (q->ndim == 3 && c->batch_axis == 1)];
         if (fits)
             continue;
-        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: query is %s, %s is %s, expected %s with %lld features",
-                WHAT, ht__shape_str(q->ndim, q->shape), names[i], ht__shape_str(x->ndim, x->shape),
+        if (i > 0)
+            snprintf(query, sizeof query, "query is %s, ", ht__shape_str(q->ndim, q->shape));
+        HT_FAIL(x->comm, HT_ERR_SHAPE, "%s: %s%s is %s, expected %s with %lld features", WHAT,
+                query, names[i], ht__shape_str(x->ndim, x->shape),
                 c->batch_axis == 0 ? "(N, L, E) or (L, E)" : "(L, N, E) or (L, E)",
                 (long long)features[i]);
         return false;

@@ -119,6 +119,13 @@ static ht_module *stack_of(int64_t d_model, int num_heads, bool decoder,
                          options->num_encoder_layers, norm);
 }
 
+static ht_status check_count(const char *name, int count)
+{
+    if (count >= 1)
+        return HT_SUCCESS;
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is %d, expected at least 1", WHAT, name, count);
+}
+
 ht_module *ht_nn_transformer(int64_t d_model, int num_heads, const ht_transformer_options *options)
 {
     const ht_transformer_options defaults = ht_transformer_options_default();
@@ -127,7 +134,10 @@ ht_module *ht_nn_transformer(int64_t d_model, int num_heads, const ht_transforme
     ht_status status;
 
     options = options != NULL ? options : &defaults;
-    if (HT_CHECK_OPTIONS(NULL, WHAT, options, ht_transformer_options) != HT_SUCCESS)
+    if (HT_CHECK_OPTIONS(NULL, WHAT, options, ht_transformer_options) != HT_SUCCESS ||
+        ht__transformer_check(WHAT, d_model, num_heads, options) != HT_SUCCESS ||
+        check_count("num_encoder_layers", options->num_encoder_layers) != HT_SUCCESS ||
+        check_count("num_decoder_layers", options->num_decoder_layers) != HT_SUCCESS)
         return NULL;
     made.batch_first = options->batch_first;
     module = ht_module_new_ext(WHAT, &type, sizeof made, &made);
@@ -149,5 +159,17 @@ ht_module *ht_nn_transformer(int64_t d_model, int num_heads, const ht_transforme
 
 ht_tensor *ht_generate_square_subsequent_mask(int64_t length)
 {
-    return ht_triu(ht_full(HT_SHAPE(length, length), -INFINITY, HT_FLOAT32, HT_LOCAL), 1);
+    static const char what[] = "ht_generate_square_subsequent_mask";
+    const char *named;
+    ht_tensor *mask;
+
+    if (length < 0) {
+        HT_FAIL(NULL, HT_ERR_SHAPE, "%s: length is %lld, expected at least 0", what,
+                (long long)length);
+        return NULL;
+    }
+    named = ht__named(what);
+    mask = ht_triu(ht_full(HT_SHAPE(length, length), -INFINITY, HT_FLOAT32, HT_LOCAL), 1);
+    ht__named_end(named);
+    return mask;
 }

@@ -5,6 +5,7 @@
 
 #include "ht/activations.h"
 #include "nn/layers/attention/transformer.h"
+#include "nn/module/init.h"
 #include "nn/module/inputs.h"
 
 ht_transformer_options ht_transformer_options_default(void)
@@ -74,6 +75,38 @@ static const ht_module_type encoder_layer = {
 static const ht_module_type decoder_layer = {
     .name = "TransformerDecoderLayer", .forward_value = decode, .settings = settings};
 
+ht_status ht__transformer_check(const char *what, int64_t d_model, int num_heads,
+                                const ht_transformer_options *options)
+{
+    const double eps = options->layer_norm_eps;
+
+    if (d_model < 1)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: d_model is %lld, expected at least 1", what,
+                       (long long)d_model);
+    if (num_heads < 1)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: num_heads is %d, expected at least 1", what,
+                       num_heads);
+    if (!ht__nn_check_size(what, "d_model", d_model))
+        return HT_ERR_ARGUMENT;
+    if (d_model % num_heads != 0)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: d_model is %lld, expected a multiple of num_heads %d", what,
+                       (long long)d_model, num_heads);
+    if (options->dim_feedforward < 1)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: dim_feedforward is %lld, expected at least 1",
+                       what, (long long)options->dim_feedforward);
+    if (!(options->dropout >= 0 && options->dropout <= 1))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: dropout is %g, expected 0 to 1", what,
+                       options->dropout);
+    if (!(eps >= 0) || isinf(eps))
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: layer_norm_eps is %g, expected a finite value of at least 0", what,
+                       eps);
+    if (options->activation == NULL)
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: activation is NULL", what);
+    return HT_SUCCESS;
+}
+
 static ht_module *make(const char *what, const ht_module_type *type, int64_t d_model, int num_heads,
                        bool decoder, const ht_transformer_options *options)
 {
@@ -82,14 +115,11 @@ static ht_module *make(const char *what, const ht_module_type *type, int64_t d_m
     ht_module *module;
 
     options = options != NULL ? options : &defaults;
-    if (HT_CHECK_OPTIONS(NULL, what, options, ht_transformer_options) != HT_SUCCESS)
+    if (HT_CHECK_OPTIONS(NULL, what, options, ht_transformer_options) != HT_SUCCESS ||
+        ht__transformer_check(what, d_model, num_heads, options) != HT_SUCCESS)
         return NULL;
     made.activation = options->activation;
     made.norm_first = options->norm_first;
-    if (made.activation == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: activation is NULL", what);
-        return NULL;
-    }
     module = ht_module_new_ext(what, type, sizeof made, &made);
     return module != NULL ? ht__transformer_layer_fill(module, d_model, num_heads, decoder, options)
                           : NULL;

@@ -64,7 +64,7 @@ static ht_value *decode(ht_module *self, ht_value *inputs)
 
 static const ht_module_setting settings[] = {
     {"num_layers", offsetof(ht_transformer_stack, num_layers), HT_SETTING_INT, .low = 1,
-     .high = INT32_MAX, .print = HT_PRINT_ALWAYS},
+     .high = INFINITY, .print = HT_PRINT_ALWAYS},
     {.name = NULL}};
 static const ht_module_type encoder = {
     .name = "TransformerEncoder", .forward_value = encode, .settings = settings};

@@ -18,19 +18,19 @@ static const char *next_name(const ht_module *module, ht_slot_kind kind, char na
     return name;
 }
 
-ht_status ht__append_child(ht_module *module, ht_module *child)
+ht_status ht__append_child(const char *what, ht_module *module, ht_module *child)
 {
     char name[NAME];
 
-    return ht_module_add(module, next_name(module, HT_SLOT_CHILD, name), NULL, child);
+    return ht__module_add(what, module, next_name(module, HT_SLOT_CHILD, name), NULL, child);
 }
 
-ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter)
+ht_status ht__append_parameter(const char *what, ht_module *module, ht_tensor *parameter)
 {
     char name[NAME];
 
-    return ht_module_add_parameter(module, next_name(module, HT_SLOT_PARAMETER, name), NULL,
-                                   parameter);
+    return ht__module_add_parameter(what, module, next_name(module, HT_SLOT_PARAMETER, name),
+                                    parameter);
 }
 
 bool ht__is_list(const char *what, int count, const void *items, const char *name)
@@ -46,11 +46,11 @@ ht_module *ht__new_with_children(const char *what, const ht_module_type *type, i
 {
     if (!ht__is_list(what, count, modules, "the list of modules"))
         return NULL;
-    return ht__take_children(ht_module_new(0, type), count, names, modules);
+    return ht__take_children(what, ht_module_new(0, type), count, names, modules);
 }
 
-ht_module *ht__take_children(ht_module *self, int count, const char *const names[],
-                             ht_module *const modules[])
+ht_module *ht__take_children(const char *what, ht_module *self, int count,
+                             const char *const names[], ht_module *const modules[])
 {
     ht_status status = HT_SUCCESS;
 
@@ -58,9 +58,9 @@ ht_module *ht__take_children(ht_module *self, int count, const char *const names
         if (status != HT_SUCCESS)
             ht_release(modules[i]); /* taken over, also when an earlier one was refused */
         else if (names == NULL)
-            status = ht__append_child(self, modules[i]);
+            status = ht__append_child(what, self, modules[i]);
         else
-            status = ht_module_add(self, names[i], NULL, modules[i]);
+            status = ht__module_add(what, self, names[i], NULL, modules[i]);
     }
     if (status == HT_SUCCESS)
         return self;

@@ -14,13 +14,15 @@ bool ht__is_list(const char *what, int count, const void *items, const char *nam
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
                                  const char *const names[], ht_module *const modules[]);
 
-/* self with these children, taken over as by the above; NULL after an error, when self is released. */
-ht_module *ht__take_children(ht_module *self, int count, const char *const names[],
-                             ht_module *const modules[]);
+/* self with these children, taken over as by the above; NULL after an error of `what`, when self is
+ * released. */
+ht_module *ht__take_children(const char *what, ht_module *self, int count,
+                             const char *const names[], ht_module *const modules[]);
 
-/* Adds a child, which is taken over, or a parameter under the number of those that are there. */
-ht_status ht__append_child(ht_module *module, ht_module *child);
-ht_status ht__append_parameter(ht_module *module, ht_tensor *parameter);
+/* Adds a child, which is taken over, or a parameter under the number of those that are there; errors
+ * are those of `what`. */
+ht_status ht__append_child(const char *what, ht_module *module, ht_module *child);
+ht_status ht__append_parameter(const char *what, ht_module *module, ht_tensor *parameter);
 
 /* Slots first to end - 1, one after another, with x at the start. */
 ht_tensor *ht__run_children(ht_module *self, int first, int end, ht_tensor *x);

@@ -23,8 +23,10 @@ ht_module *ht_nn_module_list(int count, ht_module *const modules[])
 
 ht_status ht_nn_module_list_append(ht_module *list, ht_module *module)
 {
-    if (!HT_IS_NULL(list, "ht_nn_module_list_append", "the list"))
-        return ht__append_child(list, module);
+    static const char what[] = "ht_nn_module_list_append";
+
+    if (!HT_IS_NULL(list, what, "the list"))
+        return ht__append_child(what, list, module);
     ht_release(module);
     return ht_error_get(NULL);
 }
@@ -50,8 +52,8 @@ static ht_module *new_with_parameters(const char *what, const ht_module_type *ty
         return NULL;
     self = ht_module_new(0, type);
     for (int i = 0; i < count && status == HT_SUCCESS; i++)
-        status = names == NULL ? ht__append_parameter(self, parameters[i])
-                               : ht_module_add_parameter(self, names[i], NULL, parameters[i]);
+        status = names == NULL ? ht__append_parameter(what, self, parameters[i])
+                               : ht__module_add_parameter(what, self, names[i], parameters[i]);
     if (status == HT_SUCCESS)
         return self;
     ht_release(self);
@@ -65,9 +67,11 @@ ht_module *ht_nn_parameter_list(int count, ht_tensor *const parameters[])
 
 ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter)
 {
-    if (HT_IS_NULL(list, "ht_nn_parameter_list_append", "the list"))
+    static const char what[] = "ht_nn_parameter_list_append";
+
+    if (HT_IS_NULL(list, what, "the list"))
         return ht_error_get(NULL);
-    return ht__append_parameter(list, parameter);
+    return ht__append_parameter(what, list, parameter);
 }
 
 ht_module *ht_nn_parameter_dict(int count, const char *const names[], ht_tensor *const parameters[])

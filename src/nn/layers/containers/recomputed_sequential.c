@@ -58,5 +58,5 @@ ht_module *ht_nn_recomputed_sequential(int segments, int count, ht_module *const
     self = ht_module_new(sizeof *data + (size_t)segments * sizeof *data->parts, &type);
     data = ht_module_data(self);
     data->segments = segments;
-    return ht__take_children(self, count, NULL, modules);
+    return ht__take_children(what, self, count, NULL, modules);
 }

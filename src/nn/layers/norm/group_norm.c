@@ -37,9 +37,10 @@ static const ht_module_type type = {.name = "GroupNorm", .forward = forward, .se
 ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bool affine,
                                 bool bias)
 {
+    static const char what[] = "ht_nn_group_norm_ext";
     const struct group_norm data = {
         .groups = groups, .channels = channels, .eps = eps, .affine = affine, .has_bias = bias};
-    ht_module *module = ht_module_new_ext("ht_nn_group_norm", &type, sizeof data, &data);
+    ht_module *module = ht_module_new_ext(what, &type, sizeof data, &data);
     struct group_norm *norm = module != NULL ? ht_module_data(module) : NULL;
 
     if (module == NULL)
@@ -48,13 +49,17 @@ ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bo
         return ht__nn_add_affine(module, 1, &channels, affine ? &norm->weight : NULL,
                                  affine && bias ? &norm->bias : NULL);
     HT_FAIL(NULL, HT_ERR_ARGUMENT,
-            "ht_nn_group_norm: groups is %" PRId64 ", expected a divisor of channels %" PRId64,
-            groups, channels);
+            "%s: groups is %" PRId64 ", expected a divisor of channels %" PRId64, what, groups,
+            channels);
     ht_release(module);
     return NULL;
 }
 
 ht_module *ht_nn_group_norm(int64_t groups, int64_t channels)
 {
-    return ht_nn_group_norm_ext(groups, channels, 1e-5, true, true);
+    const char *named = ht__named("ht_nn_group_norm");
+    ht_module *module = ht_nn_group_norm_ext(groups, channels, 1e-5, true, true);
+
+    ht__named_end(named);
+    return module;
 }

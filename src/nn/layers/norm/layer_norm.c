@@ -63,7 +63,16 @@ static bool check_shape(const char *what, int ndim, const int64_t shape[])
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: ndim is %d, expected 1 to %d", what, ndim, HT_MAX_NDIM);
         return false;
     }
-    return !HT_IS_NULL(shape, what, "the shape");
+    if (HT_IS_NULL(shape, what, "the shape"))
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] >= 0)
+            continue;
+        HT_FAIL(NULL, HT_ERR_SHAPE, "%s: shape is %s, expected lengths of at least 0", what,
+                ht__shape_str(ndim, shape));
+        return false;
+    }
+    return true;
 }
 
 static ht_module *make(const char *what, const ht_module_type *type, int ndim,
@@ -86,22 +95,24 @@ static ht_module *make(const char *what, const ht_module_type *type, int ndim,
 
 ht_module *ht_nn_layer_norm_ext(int ndim, const int64_t shape[], double eps, bool affine, bool bias)
 {
-    return make("ht_nn_layer_norm", &layer_norm_type, ndim, shape,
+    return make("ht_nn_layer_norm_ext", &layer_norm_type, ndim, shape,
                 (struct layer_norm){.eps = eps, .affine = affine, .has_bias = bias});
 }
 
 ht_module *ht_nn_layer_norm(int ndim, const int64_t shape[])
 {
-    return ht_nn_layer_norm_ext(ndim, shape, 1e-5, true, true);
+    return make("ht_nn_layer_norm", &layer_norm_type, ndim, shape,
+                (struct layer_norm){.eps = 1e-5, .affine = true, .has_bias = true});
 }
 
 ht_module *ht_nn_rms_norm_ext(int ndim, const int64_t shape[], double eps, bool affine)
 {
-    return make("ht_nn_rms_norm", &rms_norm_type, ndim, shape,
+    return make("ht_nn_rms_norm_ext", &rms_norm_type, ndim, shape,
                 (struct layer_norm){.eps = eps, .affine = affine, .rms = true});
 }
 
 ht_module *ht_nn_rms_norm(int ndim, const int64_t shape[])
 {
-    return ht_nn_rms_norm_ext(ndim, shape, -1, true);
+    return make("ht_nn_rms_norm", &rms_norm_type, ndim, shape,
+                (struct layer_norm){.eps = -1, .affine = true, .rms = true});
 }

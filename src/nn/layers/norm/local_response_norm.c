@@ -38,10 +38,14 @@ ht_module *ht_nn_local_response_norm_ext(int64_t size, double alpha, double beta
 {
     const struct local_response_norm data = {size, alpha, beta, k};
 
-    return ht_module_new_ext("ht_nn_local_response_norm", &type, sizeof data, &data);
+    return ht_module_new_ext("ht_nn_local_response_norm_ext", &type, sizeof data, &data);
 }
 
 ht_module *ht_nn_local_response_norm(int64_t size)
 {
-    return ht_nn_local_response_norm_ext(size, 1e-4, 0.75, 1);
+    const char *named = ht__named("ht_nn_local_response_norm");
+    ht_module *module = ht_nn_local_response_norm_ext(size, 1e-4, 0.75, 1);
+
+    ht__named_end(named);
+    return module;
 }

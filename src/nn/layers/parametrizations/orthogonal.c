@@ -149,6 +149,6 @@ ht_status ht_nn_orthogonal(ht_module *module, const char *name, ht_orthogonal_ma
     if (ht_nn_is_parametrized(module, name))
         return HT_FAIL(parameter->body->comm, HT_ERR_STATE,
                        "%s: %s is parametrized, expected a parameter", what, name);
-    return ht_nn_register_parametrization(
-        module, name, ht_module_new_ext(what, &type, sizeof made, &made), right_inverse);
+    return ht__register_parametrization(
+        what, module, name, ht_module_new_ext(what, &type, sizeof made, &made), right_inverse);
 }

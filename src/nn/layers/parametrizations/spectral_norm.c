@@ -172,7 +172,7 @@ static ht_status normalise(const char *function, ht_module *module, const char *
 
     ht__named_end(named);
     return parametrization != NULL
-               ? ht_nn_register_parametrization(module, name, parametrization, NULL)
+               ? ht__register_parametrization(function, module, name, parametrization, NULL)
                : ht_error_get(NULL);
 }
 

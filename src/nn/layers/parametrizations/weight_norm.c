@@ -61,6 +61,6 @@ ht_status ht_nn_weight_norm(ht_module *module, const char *name, int dim)
 
     if (parameter == NULL || (dim != HT_NONE && !ht__check_axis(what, parameter, &data.dim)))
         return ht_error_get(NULL);
-    return ht_nn_register_parametrization(
-        module, name, ht_module_new_ext(what, &type, sizeof data, &data), right_inverse);
+    return ht__register_parametrization(
+        what, module, name, ht_module_new_ext(what, &type, sizeof data, &data), right_inverse);
 }

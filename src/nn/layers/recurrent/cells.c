@@ -90,11 +90,12 @@ static ht_status add_parameters(ht_module *module, int64_t rows)
 static ht_module *new_cell(const char *what, const ht_module_type *type, int gates,
                            const struct cell *made)
 {
-    ht_module *module = ht_module_new_ext(what, type, sizeof *made, made);
+    ht_module *module;
     ht_scope *scope;
     ht_status status;
 
-    if (module == NULL)
+    if (!ht__nn_check_size(what, "hidden_size", made->hidden_size) ||
+        (module = ht_module_new_ext(what, type, sizeof *made, made)) == NULL)
         return NULL;
     scope = ht_scope_open();
     status = add_parameters(module, gates * made->hidden_size);

@@ -146,6 +146,11 @@ static const row rnn = {.type = TYPE("RNN"), .run = run_rnn, .gates = 1};
 static const row lstm = {.type = TYPE("LSTM"), .run = ht_lstm, .gates = 4, .has_c = true};
 static const row gru = {.type = TYPE("GRU"), .run = run_gru, .gates = 3};
 
+bool ht__nn_is_recurrent(const ht_module *module)
+{
+    return module->type == &rnn.type || module->type == &lstm.type || module->type == &gru.type;
+}
+
 /* Registers one parameter, PART_l0 or PART_l0_reverse. */
 static ht_status add(ht_module *module, const char *part, int layer, bool reverse, int ndim,
                      int64_t rows, int64_t columns)
@@ -203,7 +208,7 @@ static ht_module *new_network(const char *what, const row *r, int64_t input_size
     ht_scope *scope;
 
     if (HT_CHECK_OPTIONS(NULL, what, &made.options, ht_recurrent_options) != HT_SUCCESS ||
-        !check_projection(what, r, &made) ||
+        !ht__nn_check_size(what, "hidden_size", hidden_size) || !check_projection(what, r, &made) ||
         (module = ht_module_new_ext(what, &r->type, sizeof made, &made)) == NULL)
         return NULL;
     scope = ht_scope_open();
@@ -218,15 +223,15 @@ static ht_module *new_network(const char *what, const row *r, int64_t input_size
     return NULL;
 }
 
-#define NETWORK(f)                                                             \
-    ht_module *ht_nn_##f##_ext(int64_t input_size, int64_t hidden_size,        \
-                               const ht_recurrent_options *options)            \
-    {                                                                          \
-        return new_network("ht_nn_" #f, &f, input_size, hidden_size, options); \
-    }                                                                          \
-    ht_module *ht_nn_##f(int64_t input_size, int64_t hidden_size)              \
-    {                                                                          \
-        return ht_nn_##f##_ext(input_size, hidden_size, NULL);                 \
+#define NETWORK(f)                                                                    \
+    ht_module *ht_nn_##f##_ext(int64_t input_size, int64_t hidden_size,               \
+                               const ht_recurrent_options *options)                   \
+    {                                                                                 \
+        return new_network("ht_nn_" #f "_ext", &f, input_size, hidden_size, options); \
+    }                                                                                 \
+    ht_module *ht_nn_##f(int64_t input_size, int64_t hidden_size)                     \
+    {                                                                                 \
+        return new_network("ht_nn_" #f, &f, input_size, hidden_size, NULL);           \
     }
 
 NETWORK(rnn)

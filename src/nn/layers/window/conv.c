@@ -41,7 +41,7 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
         {"in_channels", INT64(in_channels), .low = 1, .high = INFINITY, .print = HT_PRINT_VALUE}, \
             {"out_channels", INT64(out_channels), .low = 1, .high = INFINITY,                     \
              .print = HT_PRINT_VALUE},                                                            \
-            {"kernel", INT64(kernel), .low = 1, .high = INFINITY, .print = HT_PRINT_ALWAYS},      \
+            {"kernel_size", INT64(kernel), .low = 1, .high = INFINITY, .print = HT_PRINT_ALWAYS}, \
             {"stride", INT64(options.stride), .count = spatial, .usual = 1,                       \
              .low = 1, .high = INFINITY},                                                         \
             {"padding", INT64(options.padding), .count = spatial, .low = 0, .high = INFINITY},    \

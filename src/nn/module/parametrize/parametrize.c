@@ -166,10 +166,10 @@ static ht_status extend(ht_module *list, ht_module *parametrization, const ht_te
     return ht_error_get(NULL);
 }
 
-static ht_status parametrize(ht_module *module, ht_slot *slot, ht_module *parametrization,
-                             ht_right_inverse_fn *right_inverse)
+static ht_status parametrize(const char *what, ht_module *module, ht_slot *slot,
+                             ht_module *parametrization, ht_right_inverse_fn *right_inverse)
 {
-    ht_tensor *value = present_value(registering, module, slot);
+    ht_tensor *value = present_value(what, module, slot);
     ht_module *list = ht__parametrization_list(module, slot->name);
 
     if (value == NULL) {
@@ -183,24 +183,23 @@ static ht_status parametrize(ht_module *module, ht_slot *slot, ht_module *parame
 }
 
 /* Whether the module can have lists, and no wrapper has its tensors. */
-static ht_status check_owner(ht_module *module)
+static ht_status check_owner(const char *what, ht_module *module)
 {
     if (module->type == &ht__parametrization_list_type)
         return HT_FAIL(
             NULL, HT_ERR_ARGUMENT,
-            "%s: module is the list of a parametrized parameter, expected another module",
-            registering);
+            "%s: module is the list of a parametrized parameter, expected another module", what);
     if (ht__module_slot(module, HT_PARAMETRIZATIONS) != NULL &&
         ht__parametrization_lists(module) == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: module is a %s with a '%s' of its own, expected one without",
-                       registering, module->type->name, HT_PARAMETRIZATIONS);
-    return ht__module_check_free(registering, module);
+                       "%s: module is a %s with a '%s' of its own, expected one without", what,
+                       module->type->name, HT_PARAMETRIZATIONS);
+    return ht__module_check_free(what, module);
 }
 
-ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
-                                         ht_module *parametrization,
-                                         ht_right_inverse_fn *right_inverse)
+ht_status ht__register_parametrization(const char *what, ht_module *module, const char *name,
+                                       ht_module *parametrization,
+                                       ht_right_inverse_fn *right_inverse)
 {
     ht_error_kept earlier;
     ht_slot *slot;
@@ -208,10 +207,10 @@ ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
     ht_scope *scope;
     bool was;
 
-    if (HT_IS_NULL(parametrization, registering, "the parametrization"))
+    if (HT_IS_NULL(parametrization, what, "the parametrization"))
         return ht_error_get(NULL);
-    slot = find_slot(registering, module, name, false);
-    status = slot != NULL ? check_owner(module) : ht_error_get(NULL);
+    slot = find_slot(what, module, name, false);
+    status = slot != NULL ? check_owner(what, module) : ht_error_get(NULL);
     if (status != HT_SUCCESS) {
         ht_release(parametrization);
         return status;
@@ -219,11 +218,18 @@ ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
     ht__error_set_aside(&earlier);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    status = parametrize(module, slot, parametrization, right_inverse);
+    status = parametrize(what, module, slot, parametrization, right_inverse);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__error_put_back(&earlier);
     return status;
+}
+
+ht_status ht_nn_register_parametrization(ht_module *module, const char *name,
+                                         ht_module *parametrization,
+                                         ht_right_inverse_fn *right_inverse)
+{
+    return ht__register_parametrization(registering, module, name, parametrization, right_inverse);
 }
 
 bool ht_nn_is_parametrized(ht_module *module, const char *name)

@@ -169,7 +169,7 @@ ht_status ht_daso_step(ht_daso *daso)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
     else {
         watch_updates(daso);
-        status = ht_optimizer_step(daso->optimizer);
+        status = ht__optimizer_step("ht_daso_step", daso->optimizer);
         daso->stepped = daso->optimizer->steps;
     }
     daso->updates++;

@@ -37,14 +37,17 @@ static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *co
 /* All ranks of all nodes begin alike; inside a node nothing is left to compare. */
 static ht_status start(ht_module *module, ht_daso *daso)
 {
+    const char *named = ht__named(name);
     ht_data_parallel_options options = ht_data_parallel_options_default();
     ht_status status;
 
     options.optimizers = &daso->optimizer;
     options.optimizer_count = 1;
     status = ht__dp_check(module, daso->comm, &options, HT_SUCCESS);
-    return status == HT_SUCCESS ? ht__dp_broadcast_state(module, daso->comm, 1, &daso->optimizer, 0)
-                                : status;
+    if (status == HT_SUCCESS)
+        status = ht__dp_broadcast_state(module, daso->comm, 1, &daso->optimizer, 0);
+    ht__named_end(named);
+    return status;
 }
 
 ht_module *ht_nn_data_parallel_multi_gpu(ht_module *module, ht_daso *daso, ht_comm *comm)

@@ -118,11 +118,12 @@ static ht_status check_factors(const ht_data_parallel *a, const ht_data_parallel
     if (a == NULL || (a->reducer->options.averaging == b->reducer->options.averaging &&
                       factor_of(a) == factor_of(b)))
         return HT_SUCCESS;
-    return HT_FAIL(a->comm, HT_ERR_STATE,
-                   "%s: the loss reaches two data-parallel wrappers that differ in their "
-                   "averaging, in accumulation_steps or in the weight of this pass (%g and %g "
-                   "rows); ht_data_parallel_set_weight sets it",
-                   what, a->pass_weight, b->pass_weight);
+    return HT_FAIL(
+        a->comm, HT_ERR_STATE,
+        "%s: the loss reaches two data-parallel wrappers that differ in their "
+        "averaging, in accumulation_steps or in the weight of this pass (%.15g and %.15g "
+        "rows); ht_data_parallel_set_weight sets it",
+        what, a->pass_weight, b->pass_weight);
 }
 
 /* This rank refuses its loss. Those of other ranks may be all right, and begin their passes. */

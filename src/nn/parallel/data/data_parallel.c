@@ -5,6 +5,7 @@
 #include "nn/parallel/data/reducer/comm_hook.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/layers/batch_norm.h"
+#include "core/autograd/autograd.h"
 
 #include <math.h>
 #include <string.h>
@@ -358,15 +359,12 @@ ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
     return HT_SUCCESS;
 }
 
-ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
+ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *loss)
 {
-    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_backward", wrapper);
     ht_status status = HT_SUCCESS;
 
-    if (dp == NULL)
-        return ht_error_get(NULL);
     if (loss != NULL)
-        return ht_backward(loss);
+        return ht__backward(what, loss);
     if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
         return ht__dp_begin_lost(dp);
     if (dp->armed_count == 0)
@@ -374,6 +372,14 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
     if (status == HT_SUCCESS)
         status = ht__dp_begin_idle(dp);
     return status != HT_SUCCESS ? status : ht__reducer_status(dp->reducer);
+}
+
+ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
+{
+    static const char what[] = "ht_data_parallel_backward";
+    ht_data_parallel *dp = ht__dp_get(what, wrapper);
+
+    return dp != NULL ? ht__dp_backward(what, dp, loss) : ht_error_get(NULL);
 }
 
 ht_status ht_data_parallel_drain(ht_module *wrapper)

@@ -77,6 +77,9 @@ struct ht_data_parallel {
     ht_data_parallel *next_joining;
 };
 
+/* ht_data_parallel_backward, as a part of `what`. */
+ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *loss);
+
 /* wrapper.c. The struct of a data-parallel wrapper; NULL when the module is none. */
 ht_data_parallel *ht__dp_of(ht_module *module);
 /* The same; NULL after an error. */

@@ -17,7 +17,7 @@ ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
     if (dp != NULL)
         return dp;
     if (wrapper != NULL || ht_error_get(NULL) == HT_SUCCESS)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the module is %s, not a DataParallel wrapper", what,
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: wrapper is %s, expected a DataParallel wrapper", what,
                 wrapper != NULL ? wrapper->type->name : "NULL");
     return NULL;
 }

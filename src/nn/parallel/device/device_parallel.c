@@ -108,12 +108,16 @@ static const ht_backend *backend_of(ht_module *module)
     return first.found != NULL ? ht__backend_of(first.found) : ht_get_device()->backend;
 }
 
-static ht_device *device_at(const ht_backend *backend, int index)
+static ht_device *device_at(const char *what, const ht_backend *backend, int index)
 {
+    const char *named = ht__named(what);
     char name[32];
+    ht_device *device;
 
     snprintf(name, sizeof name, "%s:%d", backend->name, index);
-    return ht_device_get(name);
+    device = ht_device_get(name);
+    ht__named_end(named);
+    return device;
 }
 
 static ht_status set_devices(const char *what, ht_device_layout *layout, const ht_backend *backend,
@@ -125,7 +129,7 @@ static ht_status set_devices(const char *what, ht_device_layout *layout, const h
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %d devices, expected 0 to %d", what, count,
                        HT_MAX_REPLICAS);
     for (int i = 0; i < count; i++) {
-        layout->devices[i] = device_at(backend, ids != NULL ? ids[i] : i);
+        layout->devices[i] = device_at(what, backend, ids != NULL ? ids[i] : i);
         if (layout->devices[i] == NULL)
             return ht_error_get(NULL);
         for (int j = 0; j < i; j++) {
@@ -182,7 +186,7 @@ static ht_status set_output(const char *what, ht_device_layout *layout, const ht
     else if (output_device == HT_NONE)
         layout->output = layout->devices[0];
     else
-        layout->output = device_at(backend, output_device);
+        layout->output = device_at(what, backend, output_device);
     return layout->output != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 

@@ -395,9 +395,9 @@ static void misuse_is_named(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_fft(x, 0, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
-                         "ht_fft: the length is 0 along axis 1 of x of shape (2, 3), expected "
-                         "at least 1");
-    HT_TEST_EXPECT_ERROR(ht_irfft(z, HT_NONE, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT, "length is 0");
+                         "ht_fft: n is 0 along axis 1 of x of shape (2, 3), expected at least 1");
+    HT_TEST_EXPECT_ERROR(ht_irfft(z, HT_NONE, 1, HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
+                         "n would be 0 along axis 1");
     HT_TEST_EXPECT_ERROR(ht_fft(x, INT64_C(1) << 60, 0, HT_FFT_BACKWARD), HT_ERR_SHAPE, "ht_fft: ");
     HT_TEST_EXPECT_ERROR(ht_rfftn_ext(x, HT_SHAPE(INT64_C(1) << 60), HT_AXES(1), HT_FFT_BACKWARD),
                          HT_ERR_SHAPE, "ht_rfftn_ext: ");
@@ -418,7 +418,7 @@ static void misuse_is_named(void **state)
                          "ht_rfftn_ext: the list of axes is empty, expected at "
                          "least one axis");
     HT_TEST_EXPECT_ERROR(ht_fft2(ht_ones(HT_SHAPE(3), HT_FLOAT32, 0)), HT_ERR_ARGUMENT,
-                         "ht_fft2: 2 axes");
+                         "ht_fft2: x is (3,), expected at least 2 axes");
     HT_TEST_EXPECT_ERROR(ht_fftfreq(0, 1, 0), HT_ERR_ARGUMENT, "ht_fftfreq: n is 0");
     HT_TEST_EXPECT_ERROR(ht_fftshift(x, HT_AXES(3)), HT_ERR_ARGUMENT, "ht_fftshift: axis 3");
 }

@@ -163,12 +163,12 @@ static void a_wrong_dtype_is_an_error_of_all(void **state)
 {
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_rand(2, shape, HT_INT32, 0), HT_ERR_DTYPE,
-                         "ht_rand: dtype is int32, expected a floating one");
+                         "ht_rand: dtype is int32, expected a floating dtype");
     HT_TEST_EXPECT_ERROR(ht_randn(2, shape, HT_COMPLEX64, 0), HT_ERR_DTYPE,
                          "ht_randn: dtype is complex64, expected a floating");
     HT_TEST_EXPECT_ERROR(ht_randint(0, 2, 2, shape, HT_COMPLEX64, 0), HT_ERR_DTYPE, "ht_randint");
     HT_TEST_EXPECT_ERROR(ht_uniform_(ht_zeros(2, shape, HT_BOOL, 0), 0, 1), HT_ERR_DTYPE,
-                         "ht_uniform_: dtype is bool, expected a floating one");
+                         "ht_uniform_: x is bool, expected a floating dtype");
     HT_TEST_EXPECT_ERROR(ht_rand(2, shape, (ht_dtype)50, 0), HT_ERR_ARGUMENT,
                          "dtype is 50, expected an ht_dtype");
 }

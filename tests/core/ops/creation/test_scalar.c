@@ -268,7 +268,7 @@ static void numbers_are_tensors_elsewhere(void **state)
     assert_true(ht_item(ht_sum(ht_broadcast_to(x, HT_SHAPE(4)), 0)) == 10);
     assert_true(ht_item(ht_copy(x)) == 2.5);
     HT_TEST_EXPECT_ERROR(ht_scalar_ext((ht_number){.kind = (ht_number_kind)7}), HT_ERR_ARGUMENT,
-                         "ht_scalar_ext: invalid ht_number kind 7");
+                         "ht_scalar_ext: value is of kind 7, expected an ht_number_kind");
 }
 
 static void numbers_cannot_be_written(void **state)

@@ -103,9 +103,9 @@ static void all_ranks_refuse_what_is_no_number(void **state)
     (void)state;
     none.kind = (ht_number_kind)7;
     HT_TEST_EXPECT_ERROR(ht_clip_ext(x, none, HT_NUM(2)), HT_ERR_ARGUMENT,
-                         "invalid ht_number kind 7");
+                         "ht_clip_ext: min is of kind 7");
     HT_TEST_EXPECT_ERROR(ht_clip_ext(x, HT_NUM(0), none), HT_ERR_ARGUMENT,
-                         "invalid ht_number kind 7");
+                         "ht_clip_ext: max is of kind 7");
 }
 
 /* NumPy's: numpy.round([1.255, -1.25, 1234.5, 1e300, inf, nan, -0.0], decimals). */

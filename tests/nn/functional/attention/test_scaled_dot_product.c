@@ -156,7 +156,7 @@ static void bad_options_are_errors(void **state)
     (void)state;
 #define REFUSED(q, k, code, text)                                                      \
     HT_TEST_EXPECT_ERROR(ht_scaled_dot_product_attention_ext(q, k, k, &options), code, \
-                         "ht_scaled_dot_product_attention: " text)
+                         "ht_scaled_dot_product_attention_ext: " text)
     options.enable_gqa = true;
     REFUSED(x, three, HT_ERR_SHAPE, "query is (2, 4, 3, 2), key is (2, 3, 3, 2): its heads do not");
     REFUSED(two, two, HT_ERR_SHAPE,

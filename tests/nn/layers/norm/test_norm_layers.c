@@ -115,7 +115,7 @@ static void bad_settings_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_layer_norm(0, NULL), HT_ERR_ARGUMENT,
                          "ht_nn_layer_norm: ndim is 0, expected 1 to 8");
     HT_TEST_EXPECT_ERROR(ht_nn_layer_norm_ext(HT_SHAPE(2), -1, true, true), HT_ERR_ARGUMENT,
-                         "ht_nn_layer_norm: eps is -1, expected a finite value of at least 0");
+                         "ht_nn_layer_norm_ext: eps is -1, expected a finite value of at least 0");
     HT_TEST_EXPECT_ERROR(ht_nn_group_norm(3, 4), HT_ERR_ARGUMENT,
                          "ht_nn_group_norm: groups is 3, expected a divisor of channels 4");
     HT_TEST_EXPECT_ERROR(ht_nn_local_response_norm(0), HT_ERR_ARGUMENT,

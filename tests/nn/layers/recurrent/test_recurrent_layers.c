@@ -184,12 +184,12 @@ static void bad_inputs_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_forward(lstm, ht_narrow(x, 0, 0, 0)), HT_ERR_SHAPE,
                          "ht_lstm: x is (0, 2, 2), expected at least one step");
     HT_TEST_EXPECT_ERROR(ht_nn_recurrent_forward(linear, x, NULL, NULL, NULL), HT_ERR_ARGUMENT,
-                         "Linear takes one tensor");
+                         "ht_nn_recurrent_forward: module is Linear, expected a recurrent layer");
     options.proj_size = HIDDEN;
     HT_TEST_EXPECT_ERROR(ht_nn_lstm_ext(IN, HIDDEN, &options), HT_ERR_ARGUMENT,
-                         "ht_nn_lstm: proj_size is 4, expected 0, or less than hidden_size");
+                         "ht_nn_lstm_ext: proj_size is 4, expected 0, or less than hidden_size");
     HT_TEST_EXPECT_ERROR(ht_nn_gru_ext(IN, HIDDEN, &options), HT_ERR_ARGUMENT,
-                         "ht_nn_gru: proj_size is 4, expected 0");
+                         "ht_nn_gru_ext: proj_size is 4, expected 0");
     options = ht_recurrent_options_default();
     options.num_layers = 0;
     HT_TEST_EXPECT_ERROR(ht_nn_rnn_ext(IN, HIDDEN, &options), HT_ERR_ARGUMENT, "num_layers is 0");
@@ -200,7 +200,7 @@ static void bad_inputs_are_errors(void **state)
     options = ht_recurrent_options_default();
     options.nonlinearity = (ht_nonlinearity)7;
     HT_TEST_EXPECT_ERROR(ht_nn_rnn_ext(IN, HIDDEN, &options), HT_ERR_ARGUMENT,
-                         "ht_nn_rnn: nonlinearity is 7, expected");
+                         "ht_nn_rnn_ext: nonlinearity is 7, expected");
     HT_TEST_EXPECT_ERROR(ht_nn_rnn_cell(IN, HIDDEN, true, (ht_nonlinearity)7), HT_ERR_ARGUMENT,
                          "ht_nn_rnn_cell: nonlinearity is 7, expected");
     HT_TEST_EXPECT_ERROR(ht_rnn(x, 4, (ht_tensor *[4]){NULL}, &options, NULL, NULL),

@@ -236,7 +236,7 @@ static void test_misuse(void **state)
         assert_message("forward got a tensor that lives on");
     }
     assert_int_not_equal(ht_data_parallel_set_weight(net, 1), HT_SUCCESS);
-    assert_message("the module is net, not a DataParallel wrapper");
+    assert_message("wrapper is net, expected a DataParallel wrapper");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(dp);

@@ -83,8 +83,8 @@ static void take_head(ht_reducer *reducer)
     else if (sum->buffers < sum->active)
         ht__reducer_fail(reducer,
                          HT_FAIL(reducer->comm, HT_ERR_STATE,
-                                 "ht_data_parallel_join: %g ranks begin a forward pass while %g "
-                                 "others begin a synchronised backward pass",
+                                 "ht_data_parallel_join: %.0f ranks begin a forward pass while "
+                                 "%.0f others begin a synchronised backward pass",
                                  sum->buffers, sum->active - sum->buffers));
 }
 

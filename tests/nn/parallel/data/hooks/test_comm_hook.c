@@ -177,7 +177,7 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_data_parallel_register_comm_hook(net, ht_comm_hook_bf16, NULL),
                      HT_ERR_ARGUMENT);
-    assert_message("the module is net, not a DataParallel wrapper");
+    assert_message("wrapper is net, expected a DataParallel wrapper");
     assert_int_equal(ht_data_parallel_register_comm_hook(dp, NULL, NULL), HT_ERR_ARGUMENT);
     assert_message("the hook is NULL");
     backward_rows(dp, 0, 4);

@@ -1,0 +1,79 @@
+/* ranks 1 2 3 */
+/* SPDX-License-Identifier: MIT */
+/* A message begins with the function that the program has called, and names its argument, also
+ * where another function of the library finds the error. */
+#include "ht_test.h"
+#include "tensor_check.h"
+
+#define KIND_9 ((ht_number){.kind = (ht_number_kind)9})
+#define LONG   (INT64_C(1) << 62)
+
+/* A matrix (4, 4), a line (4), a line (3), integers (4), a leaf (4), results. */
+#define CALLS(X)                                                                                   \
+    X(ht_load("none.npy", NULL, HT_FLOAT32, 0), IO, "ht_load: cannot open none.npy")               \
+    X(ht_load("none.h5", "x", HT_FLOAT32, 0), IO, "ht_load: ")                                     \
+    X(ht_save(x, "/none/x.npy", NULL), IO, "ht_save: cannot write /none/x.npy")                    \
+    X(ht_load_csv_from_folder(NULL, 0, ',', HT_FLOAT32, 0), ARGUMENT, "the path is NULL")          \
+    X(ht_load_multiple_hdf5(NULL, "x", HT_FLOAT32), ARGUMENT, "the folder is NULL")                \
+    X(ht_tensor_set_requires_grad(n, true), DTYPE,                                                 \
+      "ht_tensor_set_requires_grad: x is int64, expected a floating or complex dtype")             \
+    X(ht_tensor_set_grad(x, a), SHAPE, "ht_tensor_set_grad: grad is float32 (4, 4)")               \
+    X(ht_backward_ext(leaf, ht_ones_like(n), false), SHAPE, "ht_backward_ext: grad is int64 (4,)") \
+    X(ht_gradcheck(ignore, 1, &leaf, NULL, NULL), STATE, "ht_gradcheck: the loss does not depend") \
+    X(ht_add_scalar_ext(x, KIND_9), ARGUMENT, "ht_add_scalar_ext: b is of kind 9")                 \
+    X(ht_mul_scalar_ext_(x, KIND_9), ARGUMENT, "ht_mul_scalar_ext_: b is of kind 9")               \
+    X(ht_add_ext_(x, x, KIND_9), ARGUMENT, "ht_add_ext_: alpha is of kind 9")                      \
+    X(ht_atan2(x, three), SHAPE, "ht_atan2: y is (4,), x is (3,)")                                 \
+    X(ht_atan2_(x, NULL), ARGUMENT, "ht_atan2_: x is NULL")                                        \
+    X(ht_add_(leaf, x, 1), STATE, "ht_add_: a is a leaf that requires gradients")                  \
+    X(ht_mul_(leaf, x), STATE, "ht_mul_: a is a leaf that requires gradients")                     \
+    X(ht_div_(n, x), DTYPE, "ht_div_: the result is float32, which a of int64 cannot hold")        \
+    X(ht_linspace(0, 1, -2, HT_FLOAT32, 0), SHAPE, "ht_linspace: count is -2, expected at least")  \
+    X(ht_logspace(0, 1, -2, 10, HT_FLOAT32, 0), SHAPE, "ht_logspace: count is -2, expected at")    \
+    X(ht_logspace(0, 1, 3, 10, (ht_dtype)99, 0), ARGUMENT, "ht_logspace: dtype is 99, expected")   \
+    X(ht_randperm(-2, HT_INT64, 0), SHAPE, "ht_randperm: n is -2, expected at least 0")            \
+    X(ht_eye(3, -2, HT_FLOAT32, 0), SHAPE, "ht_eye: columns is -2, expected at least 0")           \
+    X(ht_normal_(n, 0, 1), DTYPE, "ht_normal_: x is int64, expected a floating dtype")             \
+    X(ht_normal_ext(far, far, HT_SHAPE(4), HT_FLOAT32, 0, ht_get_device(), HT_COMM_WORLD), DEVICE, \
+      "ht_normal_ext: mean is on cpu:3, expected ")                                                \
+    X(ht_fft(x, LONG, 0, HT_FFT_BACKWARD), SHAPE, "ht_fft: n is 4611686018427387904 along axis 0") \
+    X(ht_fft2_ext(a, HT_SHAPE(0, 4), 0, NULL, HT_FFT_BACKWARD), ARGUMENT,                          \
+      "ht_fft2_ext: s is 0 al")                                                                    \
+    X(ht_rsvd(x, 1, &y, &y, &y), SHAPE, "ht_rsvd: x is (4,), expected")                            \
+    X(ht_reigh(x, 1, &y, &y), SHAPE, "ht_reigh: a is (4,), expected")                              \
+    X(ht_hsvd_rank(a, -1, &y, &y, &y, NULL), ARGUMENT, "ht_hsvd_rank: rank is -1, expected at")    \
+    X(ht_allreduce(HT_COMM_WORLD, x, x, (ht_reduce_op)99), ARGUMENT,                               \
+      "ht_allreduce: op is 99, expected an ht_reduce_op")                                          \
+    X(ht_value_append(ht_value_map(), ht_value_number(1)), ARGUMENT,                               \
+      "ht_value_append: list is a map, expected a list")                                           \
+    X(ht_value_set(ht_value_list(), "a", ht_value_number(1)), ARGUMENT,                            \
+      "ht_value_set: map is a list, expected a map (key 'a')")                                     \
+    X(ht_value_tensors(2, (ht_tensor *[]){x, NULL}), ARGUMENT, "ht_value_tensors: tensors[1] is")  \
+    X(ht_max_ext(b, &initial), DTYPE, "ht_max_ext: options.initial is 1000000, of a higher")
+
+static ht_tensor *ignore(ht_tensor *inputs[], void *user)
+{
+    (void)inputs;
+    (void)user;
+    return ht_ones(0, NULL, HT_FLOAT64, HT_NONE);
+}
+
+static void functions_name_themselves_and_their_arguments(void **state)
+{
+    ht_tensor *a = ht_eye(4, 4, HT_FLOAT32, 0), *x = ht_ones(HT_SHAPE(4), HT_FLOAT32, 0), *y = NULL;
+    ht_tensor *three = ht_ones(HT_SHAPE(3), HT_FLOAT32, HT_NONE);
+    ht_tensor *n = ht_ones(HT_SHAPE(4), HT_INT64, 0), *b = ht_astype(n, HT_BOOL);
+    ht_tensor *leaf = ht_ones(HT_SHAPE(4), HT_FLOAT64, 0);
+    ht_tensor *far = ht_ones_ext(HT_SHAPE(4), HT_FLOAT32, 0, ht_device_get("cpu:3"), HT_COMM_WORLD);
+    const ht_number million = ht_number_integer(1000000);
+    ht_reduce_options initial = ht_reduce_options_default();
+
+    (void)state;
+    initial.initial = &million;
+    ht_tensor_set_requires_grad(leaf, true);
+#define REFUSED(call, code, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_##code, text);
+    CALLS(REFUSED)
+    assert_null(y);
+}
+
+HT_TEST_SUITE(test_called_names, cmocka_unit_test(functions_name_themselves_and_their_arguments));
