@@ -396,10 +396,3 @@ ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook h
 
     return dp != NULL ? ht__hook_register(what, dp->reducer, hook, state) : ht_error_get(NULL);
 }
-
-ht_module *ht_data_parallel_module(ht_module *wrapper)
-{
-    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_module", wrapper);
-
-    return dp != NULL ? dp->module : NULL;
-}

@@ -21,3 +21,10 @@ ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper)
                 wrapper != NULL ? wrapper->type->name : "NULL");
     return NULL;
 }
+
+ht_module *ht_data_parallel_module(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_module", wrapper);
+
+    return dp != NULL ? dp->module : NULL;
+}
