@@ -355,7 +355,7 @@ static void results_of_a_higher_kind_are_not_written(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_add_(n, n, 0.7), HT_ERR_DTYPE,
-                         "ht_add_: the result is float32, which x of int64 cannot hold");
+                         "ht_add_: the result is float32, which a of int64 cannot hold");
     HT_TEST_EXPECT_ERROR(ht_add_(n, x, 1), HT_ERR_DTYPE, "ht_add_: the result is float64");
     HT_TEST_EXPECT_ERROR(ht_add_(x, z, 1), HT_ERR_DTYPE, "ht_add_: the result is complex128");
     HT_TEST_EXPECT_ERROR(ht_add_(yes, n, 1), HT_ERR_DTYPE, "ht_add_: the result is int64");

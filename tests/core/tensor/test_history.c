@@ -124,7 +124,7 @@ static void views_of_leaves_are_refused_as_leaves_are(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_fill_(view, 1), HT_ERR_STATE, "a view of a leaf that requires");
-    HT_TEST_EXPECT_ERROR(ht_mul_scalar_(view, 2), HT_ERR_STATE, "ht_mul_scalar_: x is a view of");
+    HT_TEST_EXPECT_ERROR(ht_mul_scalar_(view, 2), HT_ERR_STATE, "ht_mul_scalar_: a is a view of");
     HT_TEST_EXPECT_ERROR(ht_copy_(cut, x), HT_ERR_STATE, "a view without history");
     assert_int_equal(ht_fill_(cut, 1), HT_SUCCESS);
     was = ht_set_grad_enabled(false);
