@@ -5,7 +5,6 @@
 #include "ht/indexing.h"
 #include "ht/key.h"
 #include "ht/manipulations.h"
-#include "nn/functional/constants.h"
 #include "nn/functional/window.h"
 #include "nn/functional/window/windows.h"
 
@@ -60,17 +59,13 @@ ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options)
 static ht_tensor *add_windows(ht_tensor *x, int axis, const ht_axis_windows *w, int64_t length)
 {
     const int64_t count = w->count * w->kernel, whole = length + 2 * w->padding;
-    int64_t *index, shape[HT_MAX_NDIM];
+    int64_t shape[HT_MAX_NDIM];
     ht_index key[HT_MAX_NDIM];
     ht_tensor *sum, *indices;
 
     if (x == NULL)
         return NULL;
-    index = ht__alloc((size_t)count * sizeof *index);
-    for (int64_t i = 0; i < count; i++)
-        index[i] = i / w->kernel * w->stride + i % w->kernel * w->dilation;
-    indices = ht__constant_indices(x, 1, &count, index);
-    ht__free(index);
+    indices = ht_reshape(ht__window_indices(x, w), 1, &count);
     for (int i = 0; i < x->body->ndim; i++) {
         shape[i] = i == axis ? whole : x->body->shape[i];
         key[i] = i == axis ? ht_index_tensor(indices) : HT_ALL;

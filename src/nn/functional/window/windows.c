@@ -3,9 +3,10 @@
  * Windows along one axis, taken by index from x and its padding. */
 #include "nn/functional/window/windows.h"
 
+#include "ht/arithmetics.h"
+#include "ht/factories.h"
 #include "ht/indexing.h"
 #include "ht/manipulations.h"
-#include "nn/functional/constants.h"
 #include "nn/functional/window.h"
 
 enum { SPATIAL = 3 };
@@ -41,13 +42,26 @@ static ht_tensor *split_axis(ht_tensor *x, int axis, const ht_axis_windows *w)
     return ht_reshape(x, ndim + 1, shape);
 }
 
+/* 0, step, ..., (count - 1) step beside x. */
+static ht_tensor *multiples(const ht_tensor *x, int64_t count, int64_t step)
+{
+    return ht_arange_ext(HT_NUM(0), HT_NUM((count - 1) * step + 1), HT_NUM(step), HT_INT64, HT_NONE,
+                         x->body->storage->device, x->body->comm);
+}
+
+ht_tensor *ht__window_indices(const ht_tensor *x, const ht_axis_windows *w)
+{
+    ht_tensor *begins = ht_reshape(multiples(x, w->count, w->stride), HT_SHAPE(w->count, 1));
+
+    return ht_add(begins, multiples(x, w->kernel, w->dilation));
+}
+
 ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, double fill)
 {
     const int64_t shape[2] = {w->count, w->kernel};
     const int64_t reach = (w->count - 1) * w->stride + (w->kernel - 1) * w->dilation + 1;
-    int64_t widths[2 * HT_MAX_NDIM] = {0}, *index, behind;
+    int64_t widths[2 * HT_MAX_NDIM] = {0}, behind;
     int whole = HT_NONE;
-    ht_tensor *indices;
 
     if (x == NULL)
         return NULL;
@@ -60,14 +74,7 @@ ht_tensor *ht__axis_windows(ht_tensor *x, int axis, const ht_axis_windows *w, do
         x = ht_pad(x, 2 * (x->body->ndim - axis), widths, HT_NUM(fill));
     if (x == NULL || !ht__check_shape("ht_take", x->body->comm, 2, shape, &whole))
         return NULL;
-    index = ht__alloc((size_t)(w->count * w->kernel + 1) * sizeof *index);
-    for (int64_t j = 0; j < w->count; j++) {
-        for (int64_t t = 0; t < w->kernel; t++)
-            index[j * w->kernel + t] = j * w->stride + t * w->dilation;
-    }
-    indices = ht__constant_indices(x, 2, shape, index);
-    ht__free(index);
-    return ht_take(x, indices, axis);
+    return ht_take(x, ht__window_indices(x, w), axis);
 }
 
 bool ht__pool_windows(const char *what, ht_tensor **x, const ht_pool_options *options,

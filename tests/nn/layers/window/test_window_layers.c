@@ -398,6 +398,22 @@ static void too_many_windows_are_an_error(void **state)
     HT_TEST_EXPECT_ERROR(ht_unfold(image, &o), HT_ERR_SHAPE, "(4294967297, 4294967296)");
 }
 
+/* More windows than there is memory for, of an image of one rank that repeats one element. */
+static void windows_without_memory_are_an_error(void **state)
+{
+    const int64_t length = INT64_C(1) << 50;
+    ht_tensor *image = ht_broadcast_to(
+        ht_ones_ext(HT_SHAPE(1, 1, 1, 1), HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF),
+        HT_SHAPE(1, 1, 1, length));
+    ht_pool_options o = ht_pool_options_default();
+
+    (void)state;
+    o.kernel[1] = INT64_C(1) << 22;
+    o.stride[0] = 1;
+    o.stride[1] = INT64_C(1) << 30;
+    HT_TEST_EXPECT_ERROR(ht_unfold(image, &o), HT_ERR_MEMORY, "out of memory");
+}
+
 HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_padding_alone),
               cmocka_unit_test(convolutions), cmocka_unit_test(padding_that_keeps_lengths),
               cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
@@ -406,4 +422,5 @@ HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_pad
               cmocka_unit_test(one_sample), cmocka_unit_test(maxima_of_equals),
               cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error),
-              cmocka_unit_test(too_many_windows_are_an_error));
+              cmocka_unit_test(too_many_windows_are_an_error),
+              cmocka_unit_test(windows_without_memory_are_an_error));
