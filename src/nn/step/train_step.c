@@ -141,6 +141,17 @@ static ht_status find_loss(const char *what, const ht_step_options *o, ht_module
     return status;
 }
 
+/* A step of nothing, on this rank maybe alone: ranks that wait in the model, which the wrapper knows
+ * from the step before, and in its backward pass learn of it. */
+static void give_up(ht_module *model, const ht_optim_wrapper *wrapper)
+{
+    if (model == NULL && wrapper != NULL)
+        model = wrapper->model;
+    if (model != NULL)
+        ht__module_missed(model);
+    ht_backward(NULL);
+}
+
 ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrapper,
                         const ht_step_options *options)
 {
@@ -152,8 +163,11 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
 
     if (get_options(what, options, &o) != HT_SUCCESS)
         data = NULL;
-    if (begin(what, wrapper, model) != HT_SUCCESS)
+    if (begin(what, wrapper, model) != HT_SUCCESS) {
+        if (wrapper == NULL || model == NULL)
+            give_up(model, wrapper);
         return NULL;
+    }
     if ((data != NULL || ht_error_get(NULL) != HT_SUCCESS) &&
         find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
         loss = NULL; /* missing after an error, which the other ranks learn from the update */

@@ -366,8 +366,9 @@ static void test_a_null_without_an_error_is_told_to_all(void **state)
 }
 
 /* How the last rank comes to a step without a loss: an error took its data, or its options are none;
- * an error behind the model takes the loss. */
-enum loss { NO_DATA, NO_OPTIONS, NO_LOSS, LOSSES };
+ * an error behind the model takes the loss; it has no model, of which its wrapper knows, or no wrapper.
+ */
+enum loss { NO_DATA, NO_OPTIONS, NO_LOSS, NO_MODEL, NO_WRAPPER, LOSSES };
 
 static ht_value *forward_failing(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)
 {
@@ -392,6 +393,11 @@ static ht_status step_without_loss(ht_module *model, ht_optim_wrapper *wrapper, 
         ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "the data of one rank");
         data = NULL;
     }
+    ht_optim_wrapper_begin(wrapper, model);
+    if (is_last() && how == NO_MODEL)
+        model = NULL;
+    if (is_last() && how == NO_WRAPPER)
+        wrapper = NULL;
     return ht_train_step(model, data, wrapper, &options) != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
@@ -400,6 +406,7 @@ static void check_no_loss(enum loss how, bool wrapped)
     ht_module *net = new_model(true), *dp = NULL;
     ht_optimizer *sgd = new_optimizer(net, SGD);
     ht_optim_wrapper *wrapper = ht_optim_wrapper_new(sgd, NULL);
+    ht_scope *scope = ht_scope_open(); /* no step comes back to this graph */
 
     if (wrapped)
         dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, true);
@@ -411,6 +418,7 @@ static void check_no_loss(enum loss how, bool wrapped)
     assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
     ht_release(sgd);
     ht_release(net);
+    ht_scope_close(scope);
 }
 
 /* Ranks wait in the model, forward or backward, with and without a data-parallel wrapper. */
