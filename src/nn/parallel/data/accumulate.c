@@ -74,12 +74,12 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
     int steps = dp->reducer->options.accumulation_steps;
     ht_status status;
 
+    *sync = dp->pass_sync;
     if (dp->pass_sync && !ht__dp_syncs(dp))
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "%s: backward runs inside no_sync, but its forward pass ran before it; "
                        "begin no_sync before the forward pass",
                        name);
-    *sync = dp->pass_sync;
     if (steps == 1)
         return HT_SUCCESS;
     status = check_steps(dp, steps);

@@ -20,8 +20,11 @@ static double begin_one(ht_data_parallel *dp, ht_tensor *root)
 {
     bool worthless = dp->pass_weight == 0, idle = worthless && !ht__graph_may_wait(root), sync;
 
-    if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS ||
-        ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
+    if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS) { /* on this rank maybe alone */
+        ht__dp_begin_broken(dp);
+        return -1;
+    }
+    if (ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
         return -1;
     dp->buffers_current &= !sync;
     if (worthless)
@@ -151,20 +154,49 @@ static ht_status find_reached(ht_status status)
     return status;
 }
 
-/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. */
+/* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the one that
+ * sends its gradients tells. */
+static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
+{
+    ht__reducer_break(dp->reducer, false, cause);
+    if (dp->begins && !ht__reducer_is_synced(dp->reducer))
+        ht__reducer_spoil(dp->reducer, cause);
+}
+
+/* Of the wrappers before this one; NULL: of all. */
+static void break_passes(const ht_data_parallel *end)
+{
+    ht_error_kept cause;
+
+    ht__error_set_aside(&cause);
+    for (ht_data_parallel *dp = ht__dp_known(); dp != end; dp = dp->next)
+        break_pass(dp, &cause);
+    ht__error_put_back(&cause);
+}
+
+/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. Where one
+ * cannot on this rank, the others of other ranks begin, too. */
 static double begin_reached(ht_tensor *root)
 {
+    bool failed = false;
     double scale = 1;
 
     if (find_reached(HT_SUCCESS) != HT_SUCCESS) {
         begin_refused();
         return -1;
     }
-    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL && scale >= 0; dp = dp->next) {
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         if (!dp->begins)
             continue;
         take_reached(dp);
+        if (failed) {
+            ht__dp_begin_broken(dp);
+            continue;
+        }
         scale = begin_one(dp, root);
+        failed = scale < 0;
+        if (failed)
+            break_passes(dp);
     }
     return scale;
 }
@@ -205,15 +237,6 @@ static void progress(void *user)
     ht__dp_exit();
 }
 
-/* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the one that
- * sends its gradients tells. */
-static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
-{
-    ht__reducer_break(dp->reducer, false, cause);
-    if (dp->begins && !ht__reducer_is_synced(dp->reducer))
-        ht__reducer_spoil(dp->reducer, cause);
-}
-
 /* A loss that this rank refuses tells which passes the others begin. */
 static void fail_to_begin(ht_tensor *root)
 {
@@ -227,23 +250,13 @@ static void fail_to_begin(ht_tensor *root)
     }
 }
 
-static void break_passes(void)
-{
-    ht_error_kept cause;
-
-    ht__error_set_aside(&cause);
-    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
-        break_pass(dp, &cause);
-    ht__error_put_back(&cause);
-}
-
 /* In the middle of a pass, or before it. */
 static void fail(bool begun, ht_tensor *root, void *user)
 {
     (void)user;
     ht__dp_enter();
     if (begun)
-        break_passes();
+        break_passes(NULL);
     else
         fail_to_begin(root);
     ht__dp_exit();

@@ -24,13 +24,16 @@ ht_status ht__dp_begin_broken(ht_data_parallel *dp)
 {
     ht_error_kept cause;
     ht_status status;
-    bool sync = false;
+    bool sync = false, held;
 
     ht__error_set_aside(&cause);
     ht__reducer_break(dp->reducer, true, &cause);
-    status = count_idle(dp, &sync);
-    if (status == HT_SUCCESS) /* not worthless: what travels is divided by the sum of weights */
-        status = ht__reducer_begin(dp->reducer, 1, sync, true);
+    held = ht__error_hold(true);
+    if (count_idle(dp, &sync) != HT_SUCCESS) /* on other ranks it may be counted */
+        ht_error_clear();
+    ht__error_hold(held);
+    /* Not worthless: what travels is divided by the sum of weights. */
+    status = ht__reducer_begin(dp->reducer, 1, sync, true);
     ht__error_put_back(&cause);
     return status != HT_SUCCESS ? status : cause.code;
 }

@@ -3,7 +3,7 @@
 /* Which forward pass a backward pass belongs to. */
 #include <pthread.h>
 
-#include "data_parallel_test.h"
+#include "data_parallel_errors.h"
 
 static ht_tensor *loss_of(ht_module *model, int64_t first, int64_t count)
 {
@@ -162,6 +162,43 @@ static void misuse_weights_that_float32_cannot_carry(void **state)
     ht_release(net);
 }
 
+/* One rank begins no_sync too late, for one of the wrappers that its loss reaches. */
+static void a_wrapper_that_cannot_begin_is_told_to_all(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    for (int which = 0; which < 3; which++) {
+        ht_module *nets[3], *dp[3];
+        ht_tensor *sum = NULL;
+
+        for (int i = 0; i < 3; i++) {
+            ht_tensor *y;
+
+            nets[i] = new_net(3);
+            dp[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, false);
+            y = ht_mean(ht_forward(dp[i], batch_rows(0, 4)), HT_NONE);
+            sum = sum != NULL ? ht_add(sum, y) : y;
+        }
+        set_handlers(HT_ERRORS_RETURN);
+        if (fails)
+            ht_data_parallel_no_sync_begin(dp[which]);
+        assert_int_equal(ht_backward(sum), fails ? HT_ERR_STATE : HT_SUCCESS);
+        if (fails)
+            ht_data_parallel_no_sync_end(dp[which]);
+        for (int i = 0; i < 3; i++) {
+            ht_error_clear();
+            assert_int_equal(ht_data_parallel_drain(dp[i]), HT_ERR_STATE);
+            expect_message(i < which ? "pass 1: backward failed" : "backward runs inside no_sync");
+        }
+        for (int i = 0; i < 3; i++)
+            ht_release(dp[i]);
+        set_handlers(HT_ERRORS_ABORT);
+        for (int i = 0; i < 3; i++)
+            ht_release(nets[i]);
+    }
+}
+
 enum { MANY = 50 };
 
 static void *run_forward(void *dp)
@@ -181,7 +218,7 @@ static void *release_elsewhere(void *wrappers)
 }
 
 /* Half of them ran forward on this thread, half on one that has ended. This thread trains with
- * another wrapper meanwhile. */
+ * another wrapper afterwards. */
 static void another_thread_may_release_a_wrapper(void **state)
 {
     ht_module *nets[MANY], *wrappers[MANY], *net = new_net(3);
@@ -201,12 +238,11 @@ static void another_thread_may_release_a_wrapper(void **state)
         assert_int_equal(pthread_join(thread, NULL), 0);
     }
     assert_int_equal(pthread_create(&thread, NULL, release_elsewhere, wrappers), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     for (int step = 0; step < 5; step++) {
         assert_int_equal(ht_backward(loss_of(dp, 0, 4)), HT_SUCCESS);
         assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
     }
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(ht_backward(loss_of(dp, 0, 4)), HT_SUCCESS);
     ht_release(dp);
     ht_release(net);
     ht_release(optimizer);
@@ -219,4 +255,5 @@ HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_i
               cmocka_unit_test(a_weight_holds_for_one_pass),
               cmocka_unit_test(a_loss_of_two_batches_needs_a_weight),
               cmocka_unit_test(misuse_weights_that_float32_cannot_carry),
+              cmocka_unit_test(a_wrapper_that_cannot_begin_is_told_to_all),
               cmocka_unit_test(another_thread_may_release_a_wrapper));
