@@ -234,7 +234,8 @@ static void given_gradients_are_checked(void **state)
     for (int i = 0; i < count; i++) {
         uint64_t id;
 
-        HT_TEST_EXPECT_ERROR(ht_backward_ext(y, wrong[i], true), HT_ERR_SHAPE, "ht_backward_ext: grad is");
+        HT_TEST_EXPECT_ERROR(ht_backward_ext(y, wrong[i], true), HT_ERR_SHAPE,
+                             "ht_backward_ext: grad is");
         for (int inner = 0; inner < 2; inner++) {
             id = ht_tensor_register_hook(inner ? y : x, give, wrong[i]);
             HT_TEST_EXPECT_ERROR(ht_backward_ext(y, NULL, true), HT_ERR_SHAPE,

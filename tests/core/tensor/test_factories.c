@@ -133,7 +133,8 @@ static void errors_name_the_function_that_was_called(void **state)
     HT_TEST_EXPECT_ERROR(ht_ones(1, wrong, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_ones: shape (-2,)");
     HT_TEST_EXPECT_ERROR(ht_full(1, two, 3, (ht_dtype)77, 0), HT_ERR_ARGUMENT,
                          "ht_full: dtype is 77");
-    HT_TEST_EXPECT_ERROR(ht_eye(-2, 3, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_eye: rows is -2, expected");
+    HT_TEST_EXPECT_ERROR(ht_eye(-2, 3, HT_FLOAT32, 0), HT_ERR_SHAPE,
+                         "ht_eye: rows is -2, expected");
     HT_TEST_EXPECT_ERROR(ht_zeros_like(NULL), HT_ERR_ARGUMENT, "ht_zeros_like: x is NULL");
     HT_TEST_EXPECT_ERROR(ht_linspace(0, 1, -2, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_linspace: count");
     HT_TEST_EXPECT_ERROR(ht_rand(1, wrong, HT_FLOAT32, 0), HT_ERR_SHAPE, "ht_rand: shape (-2,)");

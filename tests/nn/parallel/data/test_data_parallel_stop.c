@@ -58,7 +58,7 @@ static void a_module_without_wrapper_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_data_parallel_request_stop(net), HT_ERR_ARGUMENT);
     ht_error_get(&message);
-    assert_string_equal(message, "ht_data_parallel_request_stop: the module is Linear, not a "
+    assert_string_equal(message, "ht_data_parallel_request_stop: wrapper is Linear, expected a "
                                  "DataParallel wrapper");
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
