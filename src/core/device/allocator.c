@@ -4,6 +4,8 @@
  * that a training step in its steady state asks the system for nothing. Classes are powers of two
  * with three steps between them: at most a fifth of a block is unused. */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "core/device/device.h"
 
@@ -17,7 +19,8 @@ typedef struct free_blocks {
 } free_blocks;
 
 typedef struct ht_cache {
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* calls of the backend: one at a time */
+    atomic_flag taken;     /* what follows: a few instructions at a time */
     free_blocks free[CLASSES];
     ht_device_memory statistics;
 } ht_cache;
@@ -27,7 +30,20 @@ struct ht_cache *ht__cache_new(void)
     ht_cache *cache = ht__alloc(sizeof *cache);
 
     pthread_mutex_init(&cache->mutex, NULL);
+    atomic_flag_clear(&cache->taken);
     return cache;
+}
+
+/* A mutex would take two locked instructions and two calls. */
+static void lock(ht_cache *cache)
+{
+    while (atomic_flag_test_and_set_explicit(&cache->taken, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(ht_cache *cache)
+{
+    atomic_flag_clear_explicit(&cache->taken, memory_order_release);
 }
 
 static size_t class_bytes(int class)
@@ -49,6 +65,7 @@ static int class_of(size_t bytes)
     return class;
 }
 
+/* Under the lock. */
 static void *take_cached(ht_cache *cache, int class)
 {
     free_blocks *blocks = &cache->free[class];
@@ -59,7 +76,7 @@ static void *take_cached(ht_cache *cache, int class)
     return blocks->memory[--blocks->count];
 }
 
-/* Under the lock, as take_cached. */
+/* Under the lock. */
 static void keep(ht_cache *cache, int class, void *memory)
 {
     free_blocks *blocks = &cache->free[class];
@@ -73,46 +90,71 @@ static void keep(ht_cache *cache, int class, void *memory)
     cache->statistics.cached += class_bytes(class);
 }
 
+static void *take(ht_cache *cache, int class)
+{
+    void *memory;
+
+    lock(cache);
+    memory = take_cached(cache, class);
+    unlock(cache);
+    return memory;
+}
+
+/* Under the mutex. */
 static void empty_cache(ht_device *device)
 {
-    ht_cache *cache = device->cache;
-
     for (int class = 0; class < CLASSES; class ++) {
         void *memory;
 
-        while ((memory = take_cached(cache, class)) != NULL)
+        while ((memory = take(device->cache, class)) != NULL)
             device->backend->memory_free(device->stream, memory);
     }
+}
+
+/* Under the lock. */
+static void count(ht_device_memory *statistics, size_t bytes)
+{
+    statistics->allocated++;
+    statistics->in_use += bytes;
+    if (statistics->in_use > statistics->peak)
+        statistics->peak = statistics->in_use;
+}
+
+static void *ask_backend(ht_device *device, size_t bytes)
+{
+    ht_cache *cache = device->cache;
+    void *memory;
+
+    pthread_mutex_lock(&cache->mutex);
+    memory = device->backend->memory_alloc(device->stream, bytes);
+    if (memory == NULL) {
+        empty_cache(device);
+        memory = device->backend->memory_alloc(device->stream, bytes);
+    }
+    lock(cache);
+    cache->statistics.missed++;
+    if (memory != NULL)
+        count(&cache->statistics, bytes);
+    unlock(cache);
+    pthread_mutex_unlock(&cache->mutex);
+    return memory;
 }
 
 void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got)
 {
     ht_cache *cache = device->cache;
-    ht_device_memory *statistics = &cache->statistics;
     int class = class_of(bytes);
     void *memory;
 
     if (class >= CLASSES || ht__alloc_should_fail())
         return NULL;
     *got = class_bytes(class);
-    pthread_mutex_lock(&cache->mutex);
+    lock(cache);
     memory = take_cached(cache, class);
-    if (memory == NULL) {
-        statistics->missed++;
-        memory = device->backend->memory_alloc(device->stream, *got);
-    }
-    if (memory == NULL) {
-        empty_cache(device);
-        memory = device->backend->memory_alloc(device->stream, *got);
-    }
-    if (memory != NULL) {
-        statistics->allocated++;
-        statistics->in_use += *got;
-        if (statistics->in_use > statistics->peak)
-            statistics->peak = statistics->in_use;
-    }
-    pthread_mutex_unlock(&cache->mutex);
-    return memory;
+    if (memory != NULL)
+        count(&cache->statistics, *got);
+    unlock(cache);
+    return memory != NULL ? memory : ask_backend(device, *got);
 }
 
 void ht__device_free(ht_device *device, void *memory, size_t got)
@@ -121,10 +163,10 @@ void ht__device_free(ht_device *device, void *memory, size_t got)
 
     if (memory == NULL)
         return;
-    pthread_mutex_lock(&cache->mutex);
+    lock(cache);
     keep(cache, class_of(got), memory);
     cache->statistics.in_use -= got;
-    pthread_mutex_unlock(&cache->mutex);
+    unlock(cache);
 }
 
 void ht_device_empty_cache(ht_device *device)
@@ -141,9 +183,9 @@ ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memory)
     if (HT_IS_NULL(device, "ht_device_get_memory", "the device") ||
         HT_IS_NULL(memory, "ht_device_get_memory", "the place of the result"))
         return ht_error_get(NULL);
-    pthread_mutex_lock(&device->cache->mutex);
+    lock(device->cache);
     *memory = device->cache->statistics;
-    pthread_mutex_unlock(&device->cache->mutex);
+    unlock(device->cache);
     return HT_SUCCESS;
 }
 
