@@ -124,8 +124,10 @@ char *ht__strdup(const char *text);
 long ht__alloc_fail(long rank, long n, bool tensors);
 bool ht__alloc_should_fail(void); /* asked by each allocation for a tensor or a kernel */
 
-/* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed. */
+/* Fixed-size blocks from a free list of the thread: tensor headers, bodies, nodes. Zeroed, or with
+ * the bytes of another one. */
 void *ht__block_alloc(size_t bytes);
+void *ht__block_copy(const void *of, size_t bytes);
 void ht__block_free(void *block, size_t bytes);
 
 /* ---- objects and scopes (object.c, scope.c) -------------------------------------------------- */
@@ -148,6 +150,10 @@ void ht__object_init(void *object, ht_kind *kind); /* count 1 */
  * leaves under a lock before its memory is freed. Under that lock; false: it is on its way out. */
 bool ht__hold(void *object);
 void ht__object_fini(void *object); /* called by destroy: leak accounting */
+
+/* While an object stays, it is there whoever retains and releases it, and nobody counts. Set and
+ * unset by its owner, who has the only count that is left then. */
+void ht__object_stay(void *object, bool stay);
 static inline int ht__object_count(const void *object)
 {
     return atomic_load_explicit(&((const ht_object *)object)->count, memory_order_relaxed);

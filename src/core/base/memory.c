@@ -31,9 +31,14 @@ typedef struct block {
     struct block *next;
 } block;
 
-static _Thread_local block *free_blocks[BLOCK_CLASSES];
-static _Thread_local size_t kept_bytes;
-static _Thread_local bool thread_is_known;
+/* Of the calling thread. Its address is a call, so each function asks for it once. */
+typedef struct kept {
+    block *free[BLOCK_CLASSES];
+    size_t bytes;
+    bool is_known; /* the thread, whose end frees them */
+} kept;
+
+static _Thread_local kept mine;
 static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -46,13 +51,13 @@ static atomic_long fail_countdown;
 static void release_thread_blocks(void *unused)
 {
     (void)unused;
-    thread_is_known = false;
-    kept_bytes = 0;
+    mine.is_known = false;
+    mine.bytes = 0;
     for (int i = 0; i < BLOCK_CLASSES; i++) {
-        while (free_blocks[i] != NULL) {
-            block *first = free_blocks[i];
+        while (mine.free[i] != NULL) {
+            block *first = mine.free[i];
 
-            free_blocks[i] = first->next;
+            mine.free[i] = first->next;
             free(first);
         }
     }
@@ -136,40 +141,65 @@ static size_t block_class(size_t bytes)
     return (bytes + BLOCK_STEP - 1) / BLOCK_STEP - 1;
 }
 
-void *ht__block_alloc(size_t bytes)
+/* What another one has freed, with whatever is in it; NULL: there is none. */
+static inline void *take(size_t bytes)
+{
+    size_t class = block_class(bytes);
+    kept *own = &mine;
+    block *first = class < BLOCK_CLASSES ? own->free[class] : NULL;
+
+    if (first == NULL)
+        return NULL;
+    if (fail_rank >= 0 && should_fail(false))
+        out_of_memory(bytes);
+    own->free[class] = first->next;
+    own->bytes -= (class + 1) * BLOCK_STEP;
+    return first;
+}
+
+static void *make(size_t bytes)
 {
     size_t class = block_class(bytes);
 
-    if (class >= BLOCK_CLASSES)
-        return ht__alloc(bytes);
-    if (free_blocks[class] == NULL)
-        return ht__alloc((class + 1) * BLOCK_STEP);
-    if (fail_rank >= 0 && should_fail(false))
-        out_of_memory(bytes);
+    return ht__alloc(class < BLOCK_CLASSES ? (class + 1) * BLOCK_STEP : bytes);
+}
 
-    block *first = free_blocks[class];
-    free_blocks[class] = first->next;
-    kept_bytes -= (class + 1) * BLOCK_STEP;
-    return memset(first, 0, bytes);
+void *ht__block_alloc(size_t bytes)
+{
+    void *first = take(bytes);
+
+    return first != NULL ? memset(first, 0, bytes) : make(bytes);
+}
+
+void *ht__block_copy(const void *of, size_t bytes)
+{
+    void *first = take(bytes);
+
+    return memcpy(first != NULL ? first : make(bytes), of, bytes);
+}
+
+static void know_thread(kept *own)
+{
+    pthread_once(&once, set_up);
+    pthread_setspecific(thread_key, own);
+    own->is_known = true;
 }
 
 void ht__block_free(void *memory, size_t bytes)
 {
     size_t class = block_class(bytes);
+    kept *own = &mine;
+    block *first = memory;
 
     if (memory == NULL || ht__quarantine(memory))
         return;
-    if (!KEEP_BLOCKS || class >= BLOCK_CLASSES || kept_bytes >= KEPT_BYTES) {
+    if (!KEEP_BLOCKS || class >= BLOCK_CLASSES || own->bytes >= KEPT_BYTES) {
         free(memory);
         return;
     }
-    if (!thread_is_known) {
-        pthread_once(&once, set_up);
-        pthread_setspecific(thread_key, &thread_is_known);
-        thread_is_known = true;
-    }
-    block *first = memory;
-    first->next = free_blocks[class];
-    free_blocks[class] = first;
-    kept_bytes += (class + 1) * BLOCK_STEP;
+    if (!own->is_known)
+        know_thread(own);
+    first->next = own->free[class];
+    own->free[class] = first;
+    own->bytes += (class + 1) * BLOCK_STEP;
 }

@@ -11,6 +11,8 @@
 #include "core/base/environment.h"
 #include "ht/log.h"
 
+enum { STAYS = 1 << 30 }; /* a count that nobody changes */
+
 static _Atomic(ht_kind *) kinds;
 
 static void list_kind(ht_kind *kind)
@@ -41,11 +43,16 @@ void ht__object_fini(void *object)
     ht__quarantine_expect(object, base->kind->name);
 }
 
+void ht__object_stay(void *object, bool stay)
+{
+    atomic_store(&((ht_object *)object)->count, stay ? STAYS : 1);
+}
+
 void *ht_retain(void *object)
 {
     ht_object *base = object;
 
-    if (HT_IS_THERE(object))
+    if (HT_IS_THERE(object) && ht__object_count(object) != STAYS)
         atomic_fetch_add_explicit(&base->count, 1, memory_order_relaxed);
     return object;
 }
@@ -76,12 +83,13 @@ bool ht__hold(void *object)
  * from which the count could grow meanwhile. */
 static bool is_last(ht_object *base)
 {
-    if (!base->kind->listed_uncounted &&
-        atomic_load_explicit(&base->count, memory_order_acquire) == 1) {
+    const int holders = atomic_load_explicit(&base->count, memory_order_acquire);
+
+    if (holders == 1 && !base->kind->listed_uncounted) {
         atomic_store_explicit(&base->count, 0, memory_order_relaxed);
         return true;
     }
-    if (atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
+    if (holders == STAYS || atomic_fetch_sub_explicit(&base->count, 1, memory_order_release) != 1)
         return false;
     atomic_thread_fence(memory_order_acquire);
     return true;

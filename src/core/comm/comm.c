@@ -111,14 +111,29 @@ void ht__comm_start(MPI_Comm from)
     self = ht__comm_new("ht_init", MPI_COMM_SELF, true);
     snprintf(self->name, sizeof self->name, "self");
     self->shared = false;
+    ht__object_stay(world, true);
+    ht__object_stay(self, true);
     atomic_store(&in_use, ht_retain(world));
+}
+
+/* Objects that were not released may have it and be released after the next ht_init. */
+static void end(ht_comm *comm)
+{
+    const int64_t own = comm == self ? 2 : 1;
+
+    if (ht_live_objects(NULL) > own) {
+        ht__object_fini(comm);
+        return;
+    }
+    ht__object_stay(comm, false);
+    ht_release(comm);
 }
 
 void ht__comm_end(void)
 {
     ht_release(atomic_exchange(&in_use, NULL));
-    ht_release(self);
-    ht_release(world);
+    end(self);
+    end(world);
     self = world = NULL;
 }
 

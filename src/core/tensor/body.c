@@ -188,9 +188,8 @@ static void order_of(const ht_body *body, int order[])
 
 ht_body *ht__body_metadata(const ht_body *of)
 {
-    ht_body *body = ht__block_alloc(sizeof *body);
+    ht_body *body = ht__block_copy(of, sizeof *body);
 
-    *body = *of;
     ht__object_init(body, &body_kind);
     body->storage = NULL;
     body->number = NULL;
