@@ -165,6 +165,15 @@ static ht_status convert_numbers(const char *what, const ht_body *y, ht_dtype dt
     return status;
 }
 
+static ht_status launch(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
+                        ht_loop *loop, const ht_beside *beside)
+{
+    memset(loop->param, 0, sizeof loop->param);
+    if (beside != NULL)
+        memcpy(loop->param, beside->param, sizeof loop->param);
+    return HT_LAUNCH(y->comm, y->storage->device, kernel, dtype, loop, what);
+}
+
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
                           int count, const ht_operand operands[], const ht_beside *beside)
 {
@@ -179,10 +188,42 @@ ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, co
         return HT_SUCCESS;
     ht__loop_fill(&loop, y->ndim, y->lshape, count, operands);
     ht__loop_reach(&loop, device, count, operands, NULL);
-    memset(loop.param, 0, sizeof loop.param);
-    if (beside != NULL)
-        memcpy(loop.param, beside->param, sizeof loop.param);
-    return HT_LAUNCH(y->comm, device, kernel, dtype, &loop, what);
+    return launch(what, kernel, dtype, y, &loop, beside);
+}
+
+bool ht__lies_as(const ht_body *x, const ht_body *y)
+{
+    if (x->number != NULL || x->ndim != y->ndim)
+        return false;
+    for (int i = 0; i < y->ndim; i++) {
+        if (x->lshape[i] != y->lshape[i] || (y->lshape[i] != 1 && x->stride[i] != y->stride[i]))
+            return false;
+    }
+    return true;
+}
+
+ht_status ht__elementwise_dense(const char *what, ht_kernel kernel, ht_dtype dtype, int count,
+                                const ht_body *const bodies[], const ht_beside *beside)
+{
+    const ht_body *y = bodies[0];
+    ht_device *device = y->storage->device;
+    ht_loop loop;
+
+    if (!ht__kernel_is_there(device, kernel, dtype))
+        return ht__kernel_missing(y->comm, device, kernel, dtype, what);
+    if (y->lsize == 0)
+        return HT_SUCCESS;
+    loop.ndim = 1;
+    loop.shape[0] = y->lsize;
+    loop.call.operands = HT_LOOP_OPERANDS;
+    loop.call.rows = 0;
+    for (int k = 0; k < count; k++) {
+        loop.stride[k][0] = 1;
+        loop.operand[k] = ht__operand_part(bodies[k], 0, y->lsize, k == 0 ? HT_WRITE : HT_READ);
+    }
+    for (int k = count; k < HT_LOOP_OPERANDS; k++)
+        loop.operand[k] = (ht_kernel_operand){.data = NULL};
+    return launch(what, kernel, dtype, y, &loop, beside);
 }
 
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x)

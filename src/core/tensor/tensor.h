@@ -247,6 +247,14 @@ typedef struct ht_beside {
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
                           int count, const ht_operand operands[], const ht_beside *beside);
 
+/* The same by one axis over all elements, for bodies, y's first, that lie as y; y is contiguous, or
+ * channels-last. */
+ht_status ht__elementwise_dense(const char *what, ht_kernel kernel, ht_dtype dtype, int count,
+                                const ht_body *const bodies[], const ht_beside *beside);
+
+/* Whether the local parts have one shape and one order in memory; not of a number. */
+bool ht__lies_as(const ht_body *x, const ht_body *y);
+
 /* y <- x converted, same local shapes, any strides, one device. */
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x);
 

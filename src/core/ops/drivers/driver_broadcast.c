@@ -27,11 +27,26 @@ static void place(ht_operand *operand, const ht_body *x, const ht_body *y)
     }
 }
 
+/* Whether one axis goes over all elements; fills bodies, y's first. */
+static bool lie_alike(int count, ht_tensor *const in[], const ht_body *y, const ht_body *bodies[])
+{
+    bodies[0] = y;
+    for (int k = 0; k < count; k++) {
+        bodies[1 + k] = in[k]->body;
+        if (in[k]->body->split != y->split || !ht__lies_as(in[k]->body, y))
+            return false;
+    }
+    return ht__body_is_contiguous(y) || ht__body_is_channels_last(y);
+}
+
 static ht_status run(const ht_broadcast_op *op, int count, ht_tensor *const in[], ht_dtype dtype,
                      const ht_body *y, const ht_beside *beside)
 {
+    const ht_body *bodies[1 + HT_BROADCAST_OPERANDS];
     ht_operand operands[1 + HT_BROADCAST_OPERANDS];
 
+    if (lie_alike(count, in, y, bodies))
+        return ht__elementwise_dense(op->name, op->kernel, dtype, 1 + count, bodies, beside);
     operands[0] = ht__operand(y);
     for (int k = 0; k < count; k++)
         place(&operands[1 + k], in[k]->body, y);
