@@ -32,12 +32,17 @@ static void service_log(int level, const char *format, ...)
     ht_log_write((ht_log_level)level, "%s", text);
 }
 
+/* An error that comes to light later names the operation that made it, and not the one that the
+ * program calls now. */
 static void record(ht_status kind, const char *format, va_list arguments)
 {
+    const char *const named = ht__named(__func__);
     char text[1024];
 
     vsnprintf(text, sizeof text, format, arguments);
+    ht__named_end(NULL);
     ht__error_set(kind, "%s", text);
+    ht__named_end(named);
 }
 
 static void service_fail(const char *format, ...)
