@@ -6,20 +6,20 @@
 #include "ht/manipulations.h"
 #include "core/tensor/node.h"
 
-/* Memory laid out as that of `whole`, for a gradient. */
+/* Memory laid out as that of `whole`, for a gradient. Negative strides begin behind its start. */
 static ht_tensor *new_in_layout(const ht_body *whole, const ht_tensor *like)
 {
     ht_body *body = ht__body_metadata(whole);
-    int64_t count = whole->lsize > 0;
+    int64_t begin, end;
 
-    for (int i = 0; i < whole->ndim && whole->lsize > 0; i++)
-        count += whole->stride[i] * (whole->lshape[i] - 1);
     body->dtype = like->body->dtype;
     body->offset = 0;
+    ht__body_extent(body, &begin, &end);
+    body->offset = -begin / (int64_t)ht_dtype_size(body->dtype);
     body->read_only = HT_WRITABLE;
     body->inside = false;
     body->storage = ht__storage_new(like->body->storage->device,
-                                    (size_t)count * ht_dtype_size(body->dtype));
+                                    whole->lsize > 0 ? (size_t)(end - begin) : 0);
     if (body->storage != NULL)
         return ht__tensor_new(body);
     HT_FAIL_HERE(whole->comm, HT_ERR_MEMORY,
@@ -35,7 +35,7 @@ static ht_tensor *place_of(const ht_tensor *grad, const ht_body *whole, const ht
     ht_body *body = ht__body_metadata(part);
 
     body->dtype = grad->body->dtype;
-    body->offset = part->offset - whole->offset;
+    body->offset = grad->body->offset + part->offset - whole->offset;
     body->inside = false;
     body->storage = ht_retain(grad->body->storage);
     return ht__tensor_view(body);

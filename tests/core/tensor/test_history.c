@@ -105,6 +105,25 @@ static void a_buffer_learns_what_is_copied_into_its_views(void **state)
     expect_gradient(ht_add(ht_sum(buffer, HT_NONE), ht_sum(seen, HT_NONE)), a, (double[]){7, 5});
 }
 
+/* A tensor that took the memory of a flipped one is a base whose strides are negative. */
+static void a_base_of_negative_strides_is_written_through_views(void **state)
+{
+    const int64_t wide[2] = {4, 1000};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *memory = ht_zeros(2, wide, HT_FLOAT64, split < 0 ? HT_NONE : split);
+        ht_tensor *x = ht_zeros_like(memory), *w = leaf(2, (int64_t[]){4, 3}, HT_NONE, 18), *seen;
+
+        assert_int_equal(ht_tensor_set_(x, ht_flip(memory, HT_AXES(1))), HT_SUCCESS);
+        seen = ht_narrow(x, 1, 1, 3);
+        assert_int_equal(ht_copy_(ht_narrow(x, 1, 0, 3), w), HT_SUCCESS);
+        assert_int_equal(ht_backward(ht_add(ht_sum(x, HT_NONE), ht_sum(seen, HT_NONE))),
+                         HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(w), (double[]){1, 2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2}, 0);
+    }
+}
+
 /* What only looks like a view, as its elements had to change ranks, is a tensor of its own. */
 static void a_copy_that_could_not_be_a_view_is_written(void **state)
 {
@@ -357,6 +376,7 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(gradients_of_writes_to_any_view),
               cmocka_unit_test(integers_are_written_through_cut_off_views),
               cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
+              cmocka_unit_test(a_base_of_negative_strides_is_written_through_views),
               cmocka_unit_test(a_copy_that_could_not_be_a_view_is_written),
               cmocka_unit_test(views_of_leaves_are_refused_as_leaves_are),
               cmocka_unit_test(views_of_cut_off_views_are_read),
