@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * The exponential of square matrices by scaling and squaring with the diagonal Pade approximant of
- * degree 13 (Higham 2005). It takes six products, one solution and a square for each halving, in
- * the split of a. Data move like in these. The gradient is a part of the exponential of a matrix of
- * twice the size. */
+ * degree 13 (Higham 2005). It takes six products, one solution and a square for each halving of
+ * the largest, in the split of a. Data move like in these. The gradient is a part of the
+ * exponential of a matrix of twice the size. */
 #include "core/algorithms/factor/decompositions.h"
 
 #include <math.h>
 
 #include "ht/arithmetics.h"
+#include "ht/exponential.h"
 #include "ht/factories.h"
+#include "ht/indexing.h"
+#include "ht/logical.h"
 #include "ht/manipulations.h"
+#include "ht/reduction.h"
+#include "ht/relational.h"
 #include "ht/rounding.h"
 #include "ht/solvers.h"
 #include "ht/statistics.h"
@@ -32,20 +37,39 @@ static const double pade[14] = {64764752532480000.,
                                 182.,
                                 1.};
 
-/* How often a is halved until its norm is one that the approximant is for; NaN: never. */
-static ht_status halvings(ht_tensor *a, int *count)
+/* How often each matrix is halved until its norm is one that the approximant is for, (..., 1, 1) of
+ * float64. One with NaN or an infinity never is. *most: the largest count. */
+static ht_tensor *halvings(ht_tensor *a, double *most)
 {
     const double largest = 5.371920351148152;
-    double norm;
+    ht_reduce_options along = ht_reduce_options_default();
+    ht_tensor *norms, *counts;
 
-    *count = 0;
-    if (ht_tensor_size(a) == 0)
-        return HT_SUCCESS;
-    if (ht_tensor_item(ht_max(ht_sum(ht_abs(a), -2), HT_NONE), &norm) != HT_SUCCESS)
-        return ht_error_get(NULL);
-    if (isfinite(norm) && norm > largest)
-        *count = (int)ceil(log2(norm / largest));
-    return HT_SUCCESS;
+    along.keepdims = true;
+    along.count = 1;
+    along.dtype = HT_FLOAT64;
+    along.axes = (int[]){-2};
+    norms = ht_sum_ext(ht_abs(a), &along);
+    along.dtype = HT_DTYPE_COUNT;
+    along.axes = (int[]){-1};
+    norms = norms != NULL ? ht_max_ext(norms, &along) : NULL;
+    if (norms == NULL)
+        return NULL;
+    counts = ht_clip(ht_ceil(ht_log2(ht_div_scalar(norms, largest))), 0, INFINITY);
+    counts = counts != NULL ? ht_where(ht_isfinite(norms), counts, ht_scalar(0)) : NULL;
+    if (counts == NULL || ht_tensor_item(ht_max(counts, HT_NONE), most) != HT_SUCCESS)
+        return NULL;
+    return counts;
+}
+
+/* The squares of matrices that were halved more than `done` times; the others stay. */
+static ht_tensor *squared(ht_tensor *y, ht_tensor *counts, double done)
+{
+    ht_tensor *square = ht__batch_product(what, y, y);
+
+    if (square == NULL || y->body->ndim == 2)
+        return square;
+    return ht_where(ht_gt(counts, ht_scalar(done)), square, y);
 }
 
 static ht_tensor *scaled(ht_tensor *x, int power)
@@ -69,12 +93,13 @@ static ht_tensor *half_of(ht_tensor *const x[], ht_tensor *one, int high)
 
 static ht_tensor *exponential(ht_tensor *a)
 {
-    ht_tensor *x[3], *one, *odd, *even, *y;
-    int count;
+    ht_tensor *x[3], *one, *odd, *even, *y, *counts = NULL;
+    double most = 0;
 
-    if (halvings(a, &count) != HT_SUCCESS)
-        return NULL;
-    a = ht_mul_scalar_ext(a, ht_number_real(ldexp(1, -count)));
+    if (ht_tensor_size(a) > 0) {
+        counts = halvings(a, &most);
+        a = counts != NULL ? ht_mul(a, ht_astype(ht_exp2(ht_neg(counts)), a->body->dtype)) : NULL;
+    }
     one = a != NULL ? ht__identity_like(what, a) : NULL;
     x[0] = ht__batch_product(what, a, a);
     x[1] = ht__batch_product(what, x[0], x[0]);
@@ -84,8 +109,8 @@ static ht_tensor *exponential(ht_tensor *a)
     odd = ht__batch_product(what, a, half_of(x, one, 13));
     even = half_of(x, one, 12);
     y = ht_solve(ht_sub(even, odd), ht_add(even, odd));
-    for (int i = 0; i < count && y != NULL; i++)
-        y = ht__batch_product(what, y, y);
+    for (int i = 0; i < most && y != NULL; i++)
+        y = squared(y, counts, i);
     return y;
 }
 

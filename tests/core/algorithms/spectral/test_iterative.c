@@ -175,6 +175,34 @@ static void exponentials_have_gradients(void **state)
     }
 }
 
+/* The first matrix of a batch, whatever the others are: large ones, NaN and infinities. */
+static void a_matrix_of_a_batch_has_the_exponential_it_has_alone(void **state)
+{
+    static const double others[] = {-1e12, -1e300, 1e300, NAN, INFINITY};
+    static const double sizes[] = {0.25, 25};
+
+    (void)state;
+    for (int i = 0; i < 2 * 5 * 2; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *one = ht_mul_scalar(ht_test_randn(HT_SHAPE(3, 3), HT_FLOAT64, HT_NONE, 9),
+                                       sizes[i / 10]);
+        ht_tensor *other = ht_mul_scalar(ht_eye(3, 3, HT_FLOAT64, HT_NONE), others[i / 2 % 5]);
+        ht_tensor *batch = ht_detach(
+            ht_resplit(ht_stack(2, (ht_tensor *[]){one, other}, 0), split_of(i % 2 - 1)));
+        ht_tensor *alone = ht_matrix_exp(one), *y;
+
+        ht_tensor_set_requires_grad(one, true);
+        ht_tensor_set_requires_grad(batch, true);
+        y = ht_matrix_exp(batch);
+        ht_test_expect_same(ht_getitem(y, HT_KEY(0)), alone, 1e-12);
+        assert_int_equal(ht_backward(ht_sum(ht_matrix_exp(one), HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        ht_test_expect_same(ht_getitem(ht_tensor_grad(batch), HT_KEY(0)), ht_tensor_grad(one),
+                            1e-12);
+        ht_scope_close(scope);
+    }
+}
+
 /* The gradient is linear in its seed: a power of two changes no bit. */
 static void the_size_of_a_seed_costs_an_exponential_no_digits(void **state)
 {
@@ -290,6 +318,7 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
               cmocka_unit_test(exponentials_have_gradients),
+              cmocka_unit_test(a_matrix_of_a_batch_has_the_exponential_it_has_alone),
               cmocka_unit_test(the_size_of_a_seed_costs_an_exponential_no_digits),
               cmocka_unit_test(condest_is_near_the_condition_number),
               cmocka_unit_test(what_is_wrong_is_said));
