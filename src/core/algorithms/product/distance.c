@@ -20,6 +20,7 @@
 #include "ht/kernels/reduce.h"
 #include "ht/kernels/spatial.h"
 #include "ht/linalg.h"
+#include "ht/logical.h"
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
@@ -166,9 +167,25 @@ static ht_tensor *weighted(ht_tensor *w, ht_tensor *x, ht_tensor *y)
     return ht_sub(ht_mul(ht_expand_dims(sums, 1), x), ht_matmul(w, y));
 }
 
+/* A row near the others, where it is finite: far from 0 the sums would cancel. */
+static ht_tensor *origin(ht_tensor *x)
+{
+    ht_tensor *row = ht_resplit(ht_narrow(x, 0, 0, x->body->shape[0] > 0), HT_NONE);
+
+    return row != NULL ? ht_where(ht_isfinite(row), row, ht_scalar(0)) : NULL;
+}
+
 static void give(ht_node *node, ht_tensor *w, ht_tensor *x, ht_tensor *y, ht_tensor *gin[])
 {
-    if (w == NULL)
+    ht_tensor *row = w != NULL ? origin(x->body->shape[0] > 0 ? x : y) : NULL;
+
+    if (row == NULL)
+        return;
+    if (row->body->shape[0] > 0) {
+        x = ht_sub(x, row);
+        y = ht_sub(y, row);
+    }
+    if (x == NULL || y == NULL)
         return;
     if (ht_node_needs(node, 0))
         gin[0] = weighted(w, x, y);

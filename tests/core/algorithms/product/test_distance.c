@@ -135,6 +135,43 @@ static void gradient_of_distances_of_rows_to_themselves(void **state)
     ht_test_expect(ht_tensor_grad(x), (double[]){-1.2, -1.6, 1.2, 1.6}, 1e-14);
 }
 
+/* Rows that all move by the same keep their gradients, and infinite ones spoil no others. */
+static void gradients_far_from_zero(void **state)
+{
+    static const float near[] = {0, 0.125f, 1, 0.5f, -0.25f, 2};
+    static const int kinds[] = {EUCLIDEAN, MANHATTAN, GAUSSIAN};
+
+    (void)state;
+    for (int i = 0; i < 3 * 4; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *gradients[3][2];
+
+        for (int k = 0; k < 3; k++) {
+            const int count = k < 2 ? 3 : 4; /* a row more, which is infinite */
+            ht_tensor *x = ht_array(near, HT_SHAPE(3, 2), HT_FLOAT32, HT_NONE), *in[2];
+
+            x = ht_add_scalar(x, k == 1 ? 0x1p20 : 0);
+            in[0] = ht_concatenate(
+                2,
+                (ht_tensor *[]){ht_full(HT_SHAPE(count - 3, 2), INFINITY, HT_FLOAT32, HT_NONE), x},
+                0);
+            in[1] = ht_add_scalar(ht_narrow(ht_flip(x, HT_AXES(1)), 0, 0, 2), 0.5);
+            for (int j = 0; j < 2; j++) {
+                in[j] = ht_detach(ht_copy(ht_resplit(in[j], split_of((i >> j) % 2 - 1))));
+                ht_tensor_set_requires_grad(in[j], true);
+            }
+            assert_int_equal(ht_backward(ht_sum(call(kinds[i / 4], in[0], in[1]), HT_NONE)),
+                             HT_SUCCESS);
+            gradients[k][0] = ht_narrow(ht_tensor_grad(in[0]), 0, count - 3, count);
+            gradients[k][1] = ht_tensor_grad(in[1]);
+        }
+        ht_test_expect_same(gradients[1][0], gradients[0][0], 1e-6);
+        ht_test_expect_same(gradients[1][1], gradients[0][1], 1e-6);
+        ht_test_expect_same(gradients[2][0], gradients[0][0], 1e-6);
+        ht_scope_close(scope);
+    }
+}
+
 static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, 0), *y = ht_ones(HT_SHAPE(4, 2), HT_INT8, 0);
@@ -152,4 +189,4 @@ HT_TEST_SUITE(test_distance, cmocka_unit_test(every_pair_of_splits),
               cmocka_unit_test(differences_are_exact),
               cmocka_unit_test(distances_of_integers_bool_and_float16), cmocka_unit_test(gradients),
               cmocka_unit_test(gradient_of_distances_of_rows_to_themselves),
-              cmocka_unit_test(misuse_is_reported));
+              cmocka_unit_test(gradients_far_from_zero), cmocka_unit_test(misuse_is_reported));
