@@ -143,7 +143,8 @@ static ht_tensor *fit_row_values(const char *what, ht_tensor *values, const ht_t
     return values;
 }
 
-/* Whether this is x[mask] = number, the mask in x's own slabs and x in no graph. */
+/* Whether this is x[mask] = number, the mask in x's own slabs but not in elements that are written
+ * before it is read, and x in no graph. */
 static bool fills_by_mask(const ht_tensor *x, int count, const ht_index key[],
                           const ht_tensor *values)
 {
@@ -152,7 +153,8 @@ static bool fills_by_mask(const ht_tensor *x, int count, const ht_index key[],
 
     return values->body->number != NULL && x != NULL && mask != NULL &&
            mask->body->dtype == HT_BOOL && ht__body_same_shape(x->body, mask->body) &&
-           ht__body_same_slabs(x->body, mask->body) && !ht__has_history(x);
+           ht__body_same_slabs(x->body, mask->body) && !ht__body_overlaps(x->body, mask->body) &&
+           !ht__has_history(x);
 }
 
 /* Chosen element by element, in one pass and without a list of places. */

@@ -337,6 +337,30 @@ static void odd_indices(void **state)
     ht_scope_close(scope);
 }
 
+/* A mask, an index or values that lie in the memory that is written are read before that. */
+static void keys_in_the_memory_that_is_written(void **state)
+{
+    static const bool mirrored[] = {true, false, true, true, true, true, true};
+    static const bool ahead[] = {true, false, false, false, false, true, false};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        const int s = split < 0 ? HT_NONE : split;
+        ht_tensor *x = ht_array(mirrored, HT_SHAPE(7), HT_BOOL, s);
+        ht_tensor *i = ht_array((int64_t[]){2, 0, 1, 3, 1}, HT_SHAPE(5), HT_INT64, s);
+
+        assert_int_equal(ht_setitem_(x, HT_KEY(ht_flip(x, HT_AXES(0))), ht_scalar(0)), HT_SUCCESS);
+        ht_test_expect(x, (double[]){0, 0, 0, 0, 0, 1, 0}, 0);
+        x = ht_array(ahead, HT_SHAPE(7), HT_BOOL, s);
+        assert_int_equal(
+            ht_setitem_(ht_narrow(x, 0, 1, 7), HT_KEY(ht_narrow(x, 0, 0, 6)), ht_scalar(1)),
+            HT_SUCCESS);
+        ht_test_expect(x, (double[]){1, 1, 0, 0, 0, 1, 1}, 0);
+        assert_int_equal(ht_setitem_(i, HT_KEY(ht_flip(i, HT_AXES(0))), i), HT_SUCCESS);
+        ht_test_expect(i, (double[]){3, 1, 1, 0, 1}, 0);
+    }
+}
+
 /* Many rows of every rank for every other, in uneven slabs: the last of several values stays. */
 static void many_rows_travel_between_all_ranks(void **state)
 {
@@ -414,4 +438,5 @@ static void misuse(void **state)
 HT_TEST_SUITE(test_getitem_rows, cmocka_unit_test(every_key_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(splits_of_results),
               cmocka_unit_test(take_and_put_by_index_tensors), cmocka_unit_test(odd_indices),
+              cmocka_unit_test(keys_in_the_memory_that_is_written),
               cmocka_unit_test(many_rows_travel_between_all_ranks), cmocka_unit_test(misuse));
