@@ -35,9 +35,11 @@ static ht_tensor *lengths_of(ht_tensor *x)
 static ht_status eigh_split(const char *what, ht_tensor *a, ht_tensor **w, ht_tensor **v)
 {
     const int64_t n = ht__rows(a);
-    ht_tensor *x = whole_of(a), *two, *lengths;
+    ht_tensor *x, *two, *lengths;
+    int exponent; /* sums of large elements may be out of range */
     double c;
 
+    x = ht__near_one(whole_of(a), &exponent);
     if (x == NULL || ht_tensor_item(ht_max(ht_sum(ht_abs(x), 0), HT_NONE), &c) != HT_SUCCESS)
         return ht_error_get(NULL);
     c = c > 0 ? c : 1;
@@ -47,7 +49,7 @@ static ht_status eigh_split(const char *what, ht_tensor *a, ht_tensor **w, ht_te
         return ht_error_get(NULL);
     lengths = lengths_of(x);
     *w = ht_mul_scalar_ext(ht_sub(ht_scalar(2), lengths), HT_NUM(c));
-    *w = ht__in_order(what, *w, false);
+    *w = ht__times_power(ht__in_order(what, *w, false), exponent);
     if (v != NULL)
         *v = ht_resplit(ht_div(x, lengths), a->body->split);
     return *w != NULL && (v == NULL || *v != NULL) ? HT_SUCCESS : ht_error_get(NULL);

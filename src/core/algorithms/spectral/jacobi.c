@@ -25,7 +25,7 @@ typedef struct tournament {
     int64_t x_length, length;
     int *top, *bottom;  /* which blocks each rank has */
     ht_tensor *held[2]; /* owned; this rank's top and bottom block */
-    double off;         /* the largest seen in this sweep */
+    double off;         /* the largest seen in this sweep; infinite: it will not end */
     double tolerance;
 } tournament;
 
@@ -38,13 +38,17 @@ static int64_t width(const tournament *t, int block)
 
 /* ---- one pair of blocks --------------------------------------------------------------------- */
 
-/* How far a triangular factor, or a matrix of products, is from a diagonal one that goes down. */
+/* How far a triangular factor, or a matrix of products, is from a diagonal one that goes down;
+ * infinite where an element is NaN. */
 static double distance(const double *m, int64_t n, double tolerance)
 {
     double largest = 0, off = 0, last = INFINITY;
 
-    for (int64_t i = 0; i < n * n; i++)
+    for (int64_t i = 0; i < n * n; i++) {
+        if (!isfinite(m[i]))
+            return INFINITY;
         largest = m[i] > largest ? m[i] : largest;
+    }
     for (int64_t i = 0; i < n && largest > 0; i++) {
         for (int64_t j = i + 1; j < n; j++)
             off = fmax(off, m[i * n + j] / largest);
@@ -77,6 +81,7 @@ static ht_tensor *rotation_of_products(tournament *t, ht_tensor *x)
     if (look(t, products) != HT_SUCCESS ||
         ht__local_eigh(t->what, products, &w, &v, &info) != HT_SUCCESS)
         return NULL;
+    t->off = info > 0 ? INFINITY : t->off;
     return ht_flip(ht__adjoint(v), HT_AXES(0));
 }
 
@@ -90,7 +95,10 @@ static ht_tensor *rotation_of_factor(tournament *t, ht_tensor *x)
         return NULL;
     if (ht__rows(r) == ht__columns(r) && look(t, r) != HT_SUCCESS)
         return NULL;
-    return ht__local_svd(t->what, r, &u, &s, &vh, &info) == HT_SUCCESS ? vh : NULL;
+    if (ht__local_svd(t->what, r, &u, &s, &vh, &info) != HT_SUCCESS)
+        return NULL;
+    t->off = info > 0 ? INFINITY : t->off;
+    return vh;
 }
 
 static ht_status rotate(tournament *t, bool top_first, ht_tensor *held[2])
@@ -216,19 +224,20 @@ static ht_status play(tournament *t)
 
 static ht_status play_all(tournament *t)
 {
+    enum { DONE, BUSY, LOST };
     ht_status status = HT_SUCCESS;
-    bool is_done = false;
+    int64_t state = BUSY;
 
-    for (int sweep = 0; sweep < MOST_SWEEPS && !is_done && status == HT_SUCCESS; sweep++) {
-        int64_t busy;
-
+    for (int sweep = 0; sweep < MOST_SWEEPS && state == BUSY && status == HT_SUCCESS; sweep++) {
         t->off = 0;
         status = play(t);
-        busy = !(t->off <= t->tolerance);
+        state = isinf(t->off) ? LOST : t->off > t->tolerance ? BUSY : DONE;
         if (status == HT_SUCCESS)
-            status = ht__comm_allreduce_i64(t->body->comm, &busy, 1, HT_OP_MAX, t->what);
-        is_done = busy == 0;
+            status = ht__comm_allreduce_i64(t->body->comm, &state, 1, HT_OP_MAX, t->what);
     }
+    if (status == HT_SUCCESS && state != DONE)
+        return HT_FAIL(t->body->comm, HT_ERR_ARGUMENT, "%s: the iteration did not converge",
+                       t->what);
     return status;
 }
 

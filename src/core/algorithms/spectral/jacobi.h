@@ -9,7 +9,7 @@
 /* x <- x w, v <- v w (NULL: there is none) with a unitary w that makes the columns of x orthogonal,
  * longest first, as far as rounding lets see. Both split by columns, in canonical slabs, row-major,
  * finite; x has no more columns than rows. well_conditioned: no column of x w is much shorter than
- * another. Collective. */
+ * another. An error on all ranks if 40 sweeps do not suffice. Collective. */
 ht_status ht__jacobi(const char *what, ht_tensor *x, ht_tensor *v, bool well_conditioned);
 
 /* Few values that are in order but for rounding, in order; of no split. */

@@ -1,6 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 #include "core/algorithms/factor/matrices_test.h"
+#include "core/algorithms/spectral/jacobi.h"
 
 static const int64_t sizes[][2] = {{9, 4}, {40, 5}, {6, 6}, {4, 9},   {1, 1},   {3, 1},
                                    {1, 3}, {0, 3},  {3, 0}, {20, 20}, {19, 13}, {13, 19}};
@@ -98,6 +99,41 @@ static void eigh_of_every_size_dtype_and_split(void **state)
         check_eigh(ht_zeros(HT_SHAPE(9, 9), HT_FLOAT32, split));
         check_eigh(
             ht_sub(ht_eye(9, 9, HT_FLOAT64, split), ht_ones(HT_SHAPE(9, 9), HT_FLOAT64, split)));
+    }
+}
+
+/* Sums of their elements are out of range, but not their eigenvalues. */
+static void eigenvalues_near_the_ends_of_the_range(void **state)
+{
+    static const struct {
+        ht_dtype dtype;
+        double scale;
+    } cases[] = {{HT_FLOAT32, 0x1p126}, {HT_FLOAT32, 0x1p-130}, {HT_FLOAT64, 0x1p1022}};
+
+    (void)state;
+    for (int i = 0; i < 3 * 3; i++) {
+        ht_tensor *signs = ht_sign(random_matrix(40, 40, HT_FLOAT64, HT_NONE, 6));
+        ht_tensor *a = ht_mul_scalar(ht_add(signs, adjoint(signs)), 0.125), *w, *v, *expected;
+
+        assert_int_equal(ht_eigh(a, &expected, NULL), HT_SUCCESS);
+        a = ht_astype(ht_mul_scalar(a, cases[i / 3].scale), cases[i / 3].dtype);
+        assert_int_equal(ht_eigh(ht_resplit(a, split_of(i % 3 - 1)), &w, &v), HT_SUCCESS);
+        w = ht_div_scalar(ht_astype(w, HT_FLOAT64), cases[i / 3].scale);
+        ht_test_expect_same(w, expected, 1e-4);
+        expect_orthonormal(v);
+    }
+}
+
+/* Columns that cannot be made orthogonal are an error on all ranks. */
+static void rotations_without_end_are_reported(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4 && ht_test_size > 1; i++) {
+        ht_tensor *x = random_matrix(12, 12, HT_FLOAT64, 1, 3);
+
+        ht_fill_(ht_narrow(ht_narrow(x, 0, 5, 6), 1, 11, 12), i / 2 ? NAN : INFINITY);
+        HT_TEST_EXPECT_ERROR(ht__jacobi("name", x, NULL, i % 2), HT_ERR_ARGUMENT,
+                             "name: the iteration did not converge");
     }
 }
 
@@ -217,6 +253,8 @@ static void what_is_wrong_is_said(void **state)
 
 HT_TEST_SUITE(test_spectra, cmocka_unit_test(svd_of_every_size_dtype_and_split),
               cmocka_unit_test(eigh_of_every_size_dtype_and_split),
+              cmocka_unit_test(eigenvalues_near_the_ends_of_the_range),
+              cmocka_unit_test(rotations_without_end_are_reported),
               cmocka_unit_test(batches_are_factored_one_by_one), cmocka_unit_test(polar_factors),
               cmocka_unit_test(randomised_decompositions_of_low_rank_are_exact),
               cmocka_unit_test(what_is_wrong_is_said));
