@@ -2,6 +2,9 @@
  *
  * Rows of sums and products and their derivatives. */
 #include "core/ops/drivers/drivers.h"
+
+#include <math.h>
+
 #include "ht/arithmetics.h"
 
 #include "ht/factories.h"
@@ -83,15 +86,23 @@ static ht_tensor *is_zero(ht_tensor *x)
     return x != NULL ? ht_eq(x, ht_scalar(0)) : NULL;
 }
 
-/* The product of the others: that of all that are not 0, over this one, times 0 where one of the
- * others is 0. */
+/* How many others of x's line the mask is set for. */
+static ht_tensor *other_count(ht_tensor *mask, const ht_reduce_over *kept)
+{
+    return mask != NULL
+               ? ht_sub(ht__sum_over("ht_backward", mask, kept), ht_astype(mask, HT_FLOAT64))
+               : NULL;
+}
+
+/* The product of the others: that of all that are not 0, over this one. It is 0 where one of the
+ * others is 0, even if that product is out of range, or NaN if another one is not finite. */
 static void prod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     static const ht_reduce_row product_row = {
         .name = "ht_backward", .kernel = HT_KERNEL_PROD, .across = HT_OP_PROD, .wide = true};
     const ht_reduce_over *over = ht_node_context(node, 0);
     const ht_reduce_over kept = {over->axes, true};
-    ht_tensor *x = ht_node_saved(node, 0), *zeros, *wide, *others, *count;
+    ht_tensor *x = ht_node_saved(node, 0), *zeros, *wide, *others, *no_zero, *all_finite;
     ht_dtype dtype;
 
     if (x == NULL)
@@ -100,8 +111,10 @@ static void prod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     zeros = is_zero(x);
     wide = ht_add(ht_astype(x, dtype), ht_astype(zeros, dtype)); /* 1 for 0 */
     others = ht_div(ht__reduce_over(&product_row, wide, &kept), wide);
-    count = ht_sub(ht__sum_over("ht_backward", zeros, &kept), ht_astype(zeros, HT_FLOAT64));
-    others = ht_mul(others, ht_astype(is_zero(count), dtype));
+    no_zero = is_zero(other_count(zeros, &kept));
+    all_finite = is_zero(other_count(ht_logical_not(ht_isfinite(x)), &kept));
+    others = ht_where(no_zero, others, ht_scalar(0));
+    others = ht_where(ht_logical_or(no_zero, all_finite), others, ht_scalar(NAN));
     g = ht_astype(ht__reduce_undone(over, g, x->body->ndim), dtype);
     gin[0] = ht_astype(ht_mul(g, ht__conj(others)), x->body->dtype);
 }
