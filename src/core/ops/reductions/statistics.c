@@ -107,12 +107,6 @@ ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options)
     return ht_astype(mean_where(row.name, x, o.where, &over), dtype);
 }
 
-/* The dtype in which distances are computed: 16 bits would lose most of their digits. */
-static ht_dtype distance_dtype(ht_dtype dtype)
-{
-    return dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 ? HT_FLOAT32 : dtype;
-}
-
 /* Of a variance: that of the parts of complex numbers. */
 static ht_dtype real_dtype(ht_dtype dtype)
 {
@@ -127,7 +121,8 @@ typedef struct deviation_context {
     bool root;
 } deviation_context;
 
-/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std), or 0 if std is 0. */
+/* var: gx = 2 g (x - mean) / n; std = sqrt(var): gx = g (x - mean) / (n std), or 0 if std is 0. In
+ * the accumulator's dtype: the mean may lie between two numbers of x's. */
 static void deviation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const deviation_context *context = ht_node_context(node, 0);
@@ -137,15 +132,15 @@ static void deviation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
     if (x == NULL || (context->root && y == NULL))
         return;
-    dtype = distance_dtype(x->body->dtype);
+    dtype = ht__dtype_wide(x->body->dtype);
     g = ht_mul_scalar(ht_astype(g, real_dtype(dtype)),
                       (context->root ? 1.0 : 2.0) / context->divisor);
     if (context->root)
         g = ht__grad_where(ht_div(g, ht_astype(y, real_dtype(dtype))), ht_ne(y, ht_scalar(0)));
     g = ht__reduce_undone(&context->over, g, x->body->ndim);
     centre = ht__mean_wide(context->root ? "ht_std" : "ht_var", x, &kept);
-    distance = ht_sub(ht_astype(x, dtype), ht_astype(centre, dtype));
-    gin[0] = ht_mul(distance, g);
+    distance = ht_sub(ht_astype(x, dtype), centre);
+    gin[0] = ht_astype(ht_mul(distance, g), x->body->dtype);
 }
 
 static ht_tensor *deviation(const char *what, ht_tensor *x, const ht_reduce_over *over,

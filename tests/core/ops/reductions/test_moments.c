@@ -260,9 +260,32 @@ static void gradients_are_those_of_differences(void **state)
     }
 }
 
+/* The mean lies between two numbers of the dtype. */
+static void gradients_of_deviations_far_from_zero(void **state)
+{
+    static const struct {
+        ht_dtype dtype;
+        double low, high, var[2], std[2];
+    } rows[] = {{HT_FLOAT32, 16777216, 16777218, {-1, 1}, {-0.5, 0.5}},
+                {HT_BFLOAT16, 256, 258, {-1, 1}, {-0.5, 0.5}},
+                {HT_FLOAT16, 60000, 60032, {-16, 16}, {-0.5, 0.5}}};
+
+    (void)state;
+    for (int i = 0; i < 3 * 4; i++) {
+        ht_tensor *x = ht_array((double[]){rows[i / 4].low, rows[i / 4].high}, HT_SHAPE(2),
+                                HT_FLOAT64, i % 2 ? 0 : HT_NONE);
+
+        x = ht_astype(x, rows[i / 4].dtype);
+        ht_tensor_set_requires_grad(x, true);
+        assert_int_equal(ht_backward(i / 2 % 2 ? ht_std(x, 0) : ht_var(x, 0)), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(x), i / 2 % 2 ? rows[i / 4].std : rows[i / 4].var, 0);
+    }
+}
+
 HT_TEST_SUITE(test_moments, cmocka_unit_test(moments_are_exact_far_from_zero),
               cmocka_unit_test(narrow_dtypes_are_rounded_once),
               cmocka_unit_test(what_has_no_moments_is_nan),
               cmocka_unit_test(few_numbers_have_no_unbiased_moments),
               cmocka_unit_test(averages_are_weighted), cmocka_unit_test(weights_have_to_fit),
+              cmocka_unit_test(gradients_of_deviations_far_from_zero),
               cmocka_unit_test(gradients_are_those_of_differences));
