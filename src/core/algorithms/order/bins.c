@@ -117,19 +117,18 @@ ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right)
     return bucketize(what, x, sorted, right);
 }
 
-/* Whether bins go down: the first is above the last. */
+/* Whether bins go down: the first has its place behind the last. */
 static ht_status go_down(const char *what, ht_tensor *bins, bool *down)
 {
     const int64_t n = bins->body->shape[0];
-    double first = 0, last = 0;
+    double place = 0;
     ht_status status = HT_SUCCESS;
 
-    if (n > 1) {
-        status = ht__item(what, ht_narrow(bins, 0, 0, 1), &first);
-        if (status == HT_SUCCESS)
-            status = ht__item(what, ht_narrow(bins, 0, n - 1, n), &last);
-    }
-    *down = first > last;
+    if (n > 1)
+        status = ht__item(
+            what, bucketize(what, ht_narrow(bins, 0, 0, 1), ht_narrow(bins, 0, n - 1, n), false),
+            &place);
+    *down = place > 0;
     return status;
 }
 

@@ -80,6 +80,35 @@ static void digitize_on_edges_is_numpys(void **state)
         }
 }
 
+/* NaN is behind all numbers, neighbours in int64 may be one double, and complex numbers have an
+ * order. */
+static void bins_of_any_numbers_go_up_or_down(void **state)
+{
+    const int64_t far = ((int64_t)1 << 53) + 1;
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        const int s = split_of(split);
+        ht_tensor *down = ht_array((double[]){NAN, 2, 1}, HT_SHAPE(3), HT_FLOAT64, s);
+        ht_tensor *x = ht_array((double[]){1.5, 0, 9, NAN}, HT_SHAPE(4), HT_FLOAT64, s);
+
+        ht_test_expect(ht_digitize(x, down, false), (double[]){2, 3, 1, 0}, 0);
+        ht_test_expect(ht_digitize(x, ht_flip(down, HT_AXES(0)), false), (double[]){1, 0, 2, 3}, 0);
+        down = ht_array((int64_t[]){far, far - 1}, HT_SHAPE(2), HT_INT64, s);
+        x = ht_array((int64_t[]){far - 2, far - 1, far, far + 1}, HT_SHAPE(4), HT_INT64, s);
+        ht_test_expect(ht_digitize(x, down, false), (double[]){2, 1, 0, 0}, 0);
+        ht_test_expect(ht_digitize(x, down, true), (double[]){2, 2, 1, 0}, 0);
+        down = ht_mul_scalar_ext(
+            ht_astype(ht_array((double[]){3, 1}, HT_SHAPE(2), HT_FLOAT64, s), HT_COMPLEX128),
+            HT_COMPLEX(0, 1));
+        x = ht_mul_scalar_ext(
+            ht_astype(ht_array((double[]){2, 0, 4}, HT_SHAPE(3), HT_FLOAT64, s), HT_COMPLEX128),
+            HT_COMPLEX(0, 1));
+        ht_test_expect(ht_digitize(x, down, false), (double[]){1, 2, 0}, 0);
+        ht_test_expect(ht_digitize(x, ht_flip(down, HT_AXES(0)), false), (double[]){1, 0, 2}, 0);
+    }
+}
+
 /* A number has a place, too, on any number of ranks. */
 static void numbers_have_places(void **state)
 {
@@ -142,5 +171,7 @@ static void numbers_are_counted(void **state)
 }
 
 HT_TEST_SUITE(test_bins, cmocka_unit_test(every_split_of_both_has_the_same_places),
-              cmocka_unit_test(digitize_on_edges_is_numpys), cmocka_unit_test(numbers_have_places),
-              cmocka_unit_test(edges_may_be_parts_and_none), cmocka_unit_test(numbers_are_counted));
+              cmocka_unit_test(digitize_on_edges_is_numpys),
+              cmocka_unit_test(bins_of_any_numbers_go_up_or_down),
+              cmocka_unit_test(numbers_have_places), cmocka_unit_test(edges_may_be_parts_and_none),
+              cmocka_unit_test(numbers_are_counted));
