@@ -75,6 +75,8 @@ static double interpolate(const ht_quantiles *r, const double *values, int i)
         return value_at(r, values, nearbyint(exact));
     if (r->method == HT_MIDPOINT)
         part = 0.5;
+    if (isinf(high - low) && isfinite(low) && isfinite(high))
+        return low * (1 - part) + high * part;
     return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
 

@@ -186,6 +186,21 @@ static void views_and_uneven_parts(void **state)
     assert_int_equal(ht_tensor_size(ht_median(ht_narrow(y, 1, 1, 1), 0)), 0);
 }
 
+static void quantiles_of_the_largest_numbers_are_finite(void **state)
+{
+    static const double numbers[] = {1.75e308, -1.75e308};
+    static const double parts[] = {0.25, 0.5, 0.75}, expected[] = {-0.875e308, 0, 0.875e308};
+
+    (void)state;
+    for (int split = -1; split < 1; split++) {
+        ht_tensor *x = ht_array(numbers, HT_SHAPE(2), HT_FLOAT64, split < 0 ? HT_NONE : split);
+
+        ht_test_expect(ht_median(x, 0), (double[]){0}, 0);
+        ht_test_expect(ht_quantile_ext(x, 3, parts, 0, HT_LINEAR, false), expected, 1e-15);
+        ht_test_expect(ht_quantile_ext(x, 1, parts, 0, HT_MIDPOINT, false), (double[]){0}, 0);
+    }
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(4, 2), HT_FLOAT32, 0);
@@ -208,4 +223,5 @@ static void wrong_arguments_are_refused(void **state)
 
 HT_TEST_SUITE(test_quantile, cmocka_unit_test(every_split_has_the_same_quantiles),
               cmocka_unit_test(views_and_uneven_parts),
+              cmocka_unit_test(quantiles_of_the_largest_numbers_are_finite),
               cmocka_unit_test(wrong_arguments_are_refused));
