@@ -28,16 +28,25 @@ typedef struct power_context {
     double ord;
 } power_context;
 
+/* The dtype in which powers are computed: 16 bits would lose most of their digits. */
+static ht_dtype powers_dtype(ht_dtype dtype)
+{
+    return dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 ? HT_FLOAT32 : dtype;
+}
+
 /* d|x| / dx times (|x| / norm)^(ord - 1), and 0 where x is 0. */
 static void power_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const power_context *kept = ht_node_context(node, 0);
     ht_tensor *x = ht_node_saved(node, 0), *norm = ht_node_saved(node, 1), *slope, *size;
+    ht_dtype dtype;
 
     if (x == NULL || norm == NULL)
         return;
+    dtype = x->body->dtype;
+    x = ht_astype(x, powers_dtype(dtype));
     norm = ht__reduce_undone(&kept->over, norm, x->body->ndim);
-    g = ht__reduce_undone(&kept->over, g, x->body->ndim);
+    g = ht__reduce_undone(&kept->over, ht_astype(g, norm->body->dtype), x->body->ndim);
     if (kept->ord == 2) {
         slope = ht_div(x, norm);
     } else {
@@ -46,7 +55,7 @@ static void power_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         if (kept->ord != 1)
             slope = ht_mul(slope, ht_pow(ht_div(size, norm), ht_scalar(kept->ord - 1)));
     }
-    gin[0] = ht__grad_where(ht_mul(g, slope), ht_ne(x, ht_scalar(0)));
+    gin[0] = ht_astype(ht__grad_where(ht_mul(g, slope), ht_ne(x, ht_scalar(0))), dtype);
 }
 
 /* The sum of |x|^ord over the axes, in float64. */
@@ -149,6 +158,8 @@ static ht_tensor *length(const char *what, ht_tensor *x, double ord, const int *
     ht_tensor *y = plain ? root(sum_of_powers(what, x, ord, &over), ord) : NULL;
     bool scaled = !plain;
 
+    if (scaled && (x = ht_astype(x, powers_dtype(x->body->dtype))) == NULL)
+        return NULL;
     if (ord == 2 && ht_dtype_size(ht__dtype_real(x->body->dtype)) == 8 && ht_tensor_size(x) > 0 &&
         !look_for_extremes(y, &scaled))
         return NULL;
@@ -162,17 +173,18 @@ static ht_tensor *norm_of_powers(const char *what, ht_tensor *x, double ord, con
     const bool was = ht_set_grad_enabled(false);
     ht_comm *outer = ht__together(x->body->comm);
     ht_dtype dtype = ht__dtype_real(x->body->dtype);
-    ht_tensor *y = ht_astype(length(what, x, ord, axes, count, keepdims), dtype);
+    ht_tensor *exact = length(what, x, ord, axes, count, keepdims), *y = ht_astype(exact, dtype);
     ht_node *node;
 
+    exact = dtype == powers_dtype(dtype) ? y : ht_astype(exact, powers_dtype(dtype));
     ht__together_end(outer);
     ht_set_grad_enabled(was);
-    node = y != NULL ? ht_node_new(what, power_backward, 1, &x) : NULL;
+    node = y != NULL && exact != NULL ? ht_node_new(what, power_backward, 1, &x) : NULL;
     if (node == NULL)
-        return y;
+        return exact != NULL ? y : NULL;
     *(power_context *)ht_node_context(node, sizeof(power_context)) = (power_context){over, ord};
     ht_node_save(node, x);
-    ht_node_save(node, y);
+    ht_node_save(node, exact);
     return ht_node_set_output(node, y);
 }
 

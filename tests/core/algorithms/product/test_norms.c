@@ -179,6 +179,33 @@ static void the_norm_of_zeros_has_gradient_0(void **state)
     ht_test_expect(ht_tensor_grad(x), (double[5]){0}, 0);
 }
 
+/* Norms and gradients of 16 bits are those of float64, rounded once. */
+static void norms_of_16_bits_are_rounded_once(void **state)
+{
+    static const double powers[] = {3, 0.5, -2, 1.5, 7};
+    static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16};
+
+    (void)state;
+    for (int i = 0; i < 2 * 2 * 5; i++) {
+        const double ord = powers[i % 5];
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *x = ht_test_randn(HT_SHAPE(40, 3), dtypes[i / 5 % 2], split_of(i / 10 - 1), 4);
+        ht_tensor *wide = ht_astype(x, HT_FLOAT64), *y, *exact;
+
+        ht_tensor_set_requires_grad(x, true);
+        wide = ht_detach(wide);
+        ht_tensor_set_requires_grad(wide, true);
+        y = ht_vector_norm(x, ord, 0, false);
+        exact = ht_vector_norm(wide, ord, 0, false);
+        assert_int_equal(ht_tensor_dtype(y), dtypes[i / 5 % 2]);
+        ht_test_expect_same(y, ht_astype(exact, dtypes[i / 5 % 2]), 0);
+        assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_backward(ht_sum(exact, HT_NONE)), HT_SUCCESS);
+        ht_test_expect_same(ht_tensor_grad(x), ht_tensor_grad(wide), i / 5 % 2 ? 0x1p-5 : 0x1p-8);
+        ht_scope_close(scope);
+    }
+}
+
 static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(4, 3, 2), HT_FLOAT32, 0);
@@ -204,4 +231,5 @@ static void misuse_is_reported(void **state)
 HT_TEST_SUITE(test_norms, cmocka_unit_test(norms_of_vectors), cmocka_unit_test(norms_of_matrices),
               cmocka_unit_test(integers_complex_numbers_and_default_orders),
               cmocka_unit_test(gradients), cmocka_unit_test(the_norm_of_zeros_has_gradient_0),
+              cmocka_unit_test(norms_of_16_bits_are_rounded_once),
               cmocka_unit_test(misuse_is_reported));
