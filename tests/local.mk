@@ -56,6 +56,7 @@ core_tests = \
 	tests/core/algorithms/spectral/test_iterative.c \
 	tests/core/algorithms/spectral/test_spectra.c \
 	tests/core/algorithms/spectral/test_truncated.c \
+	tests/core/algorithms/test_owned.c \
 	tests/core/algorithms/test_peaks.c \
 	tests/core/algorithms/test_results.c \
 	tests/core/algorithms/test_scales.c \

@@ -64,6 +64,8 @@ ht_tensor *ht__own_columns(const char *what, ht_tensor *x);
 ht_tensor *ht__panel_of(const char *what, ht_tensor *x, int root, int64_t from);
 /* Conjugate and transpose of the last two axes. */
 ht_tensor *ht__adjoint(ht_tensor *x);
+/* x, or a copy of a view: a result that holds no more memory than it needs. NULL stays NULL. */
+ht_tensor *ht__owned(ht_tensor *x);
 /* Zeros, and ones on the diagonal: the shape of x but for `rows`, in its slabs where they fit. */
 ht_tensor *ht__identity_like(const char *what, const ht_tensor *x);
 

@@ -116,6 +116,11 @@ ht_tensor *ht__adjoint(ht_tensor *x)
     return ht_transpose(ht__conj(x), x->body->ndim - 2, x->body->ndim - 1);
 }
 
+ht_tensor *ht__owned(ht_tensor *x)
+{
+    return x != NULL && x->view ? ht_copy(x) : x;
+}
+
 ht_tensor *ht__identity_like(const char *what, const ht_tensor *x)
 {
     const ht_body *body = x->body;
@@ -229,7 +234,7 @@ bool ht__system_operands(const char *what, ht_tensor **a, ht_tensor **b, bool *i
 ht_tensor *ht__as_solved_for(ht_tensor *x, bool is_vector, const ht_tensor *b)
 {
     if (x != NULL && is_vector)
-        x = ht_squeeze(x, -1);
+        x = ht__without_base(ht_squeeze(x, -1));
     if (x == NULL || x->body->ndim != b->body->ndim || b->body->split == HT_NONE)
         return x;
     return ht_resplit(x, b->body->split);

@@ -82,7 +82,8 @@ static ht_tensor *covariance(const char *what, ht_tensor *m, ht_tensor *y, bool 
     *dtype = ht__dtype_is_exact(x->body->dtype) ? HT_FLOAT32 : x->body->dtype;
     c = scatter(what, x);
     c = c != NULL ? ht_div_scalar(c, (double)n - (double)ddof) : NULL;
-    return c != NULL && y == NULL && m->body->ndim == 1 ? ht_reshape(c, 0, NULL) : c;
+    return c != NULL && y == NULL && m->body->ndim == 1 ? ht__without_base(ht_reshape(c, 0, NULL))
+                                                        : c;
 }
 
 ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t ddof)

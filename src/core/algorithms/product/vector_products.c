@@ -251,7 +251,7 @@ static ht_tensor *cross(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
     c = ht_stack(3, parts, -1);
     if (c == NULL || !ht__check_axis("ht_cross", c, &axis_c))
         return NULL;
-    c = ht_moveaxis(c, HT_AXES(-1), HT_AXES(axis_c));
+    c = ht__without_base(ht_moveaxis(c, HT_AXES(-1), HT_AXES(axis_c)));
     return c != NULL && left.across && right.across ? ht_resplit(c, axis_c) : c;
 }
 

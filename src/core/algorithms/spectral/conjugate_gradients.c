@@ -119,7 +119,7 @@ static ht_tensor *solve(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor 
     if (b != NULL && (x0 != NULL || !has_start))
         x = descend(a, b, x0, tolerance, most_steps);
     ht__section_end(section);
-    return x != NULL ? ht_squeeze(x, 1) : NULL;
+    return x != NULL ? ht__without_base(ht_squeeze(x, 1)) : NULL;
 }
 
 /* One matrix, of the dtype that all operands are computed in. */

@@ -252,8 +252,13 @@ static ht_status run(goal g, ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tens
     status = x != NULL ? hsvd_of_any(&g, x, &found) : ht_error_get(NULL);
     if (status == HT_SUCCESS && error != NULL)
         status = measure(&g, x, &found, &off);
-    if (status == HT_SUCCESS && (found.s = ht__times_power(found.s, exponent)) == NULL)
-        status = ht_error_get(NULL);
+    if (status == HT_SUCCESS) {
+        found.u = ht__owned(found.u);
+        found.s = ht__owned(ht__times_power(found.s, exponent));
+        found.v = ht__owned(found.v);
+        if (found.u == NULL || found.s == NULL || found.v == NULL)
+            status = ht_error_get(NULL);
+    }
     ht__section_end(section);
     if (status != HT_SUCCESS)
         return status;

@@ -45,14 +45,14 @@ static ht_status extend(const update *o, ht_matrix_svd *to)
     count = ht_tensor_size(to->s);
     count = o->rank > 0 && o->rank < count ? o->rank : count;
     to->u = ht_resplit(ht_matmul(q, ht_narrow(to->u, 1, 0, count)), o->u->body->split);
-    to->s = ht_narrow(to->s, 0, 0, count);
+    to->s = ht__owned(ht_narrow(to->s, 0, 0, count));
     vh = ht__adjoint(ht_narrow(to->v, 1, 0, count));
     both[0] = vh != NULL ? ht_matmul(ht_narrow(vh, 1, 0, before), o->vh) : NULL;
     both[1] = vh != NULL ? ht_narrow(vh, 1, before, ht__columns(vh)) : NULL;
     if (both[0] == NULL || both[1] == NULL)
         return ht_error_get(NULL);
     to->v = ht__concatenate(what, 2, both, 1);
-    return to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    return to->u != NULL && to->s != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 /* The three matrices as kernels take them, of the dtype that all four operands promote to. */

@@ -129,7 +129,7 @@ static ht_tensor *lstsq_of(const char *what, ht_tensor *a, ht_tensor *b, const d
     section = ht__section_begin(a);
     x = lstsq(what, a, b, rtol != NULL ? *rtol : default_rtol(a));
     ht__section_end(section);
-    return x != NULL && is_vector ? ht_squeeze(x, 1) : x;
+    return x != NULL && is_vector ? ht__without_base(ht_squeeze(x, 1)) : x;
 }
 
 ht_tensor *ht_lstsq(ht_tensor *a, ht_tensor *b)

@@ -78,10 +78,10 @@ static ht_status rsvd(const sample *s, ht_tensor *x, ht_matrix_svd *to)
         return status;
     to->u = ht_matmul(q, ht_narrow(to->u, 1, 0, s->rank));
     to->u = ht_resplit(to->u, split == 0 ? 0 : HT_NONE);
-    to->s = ht_narrow(to->s, 0, 0, s->rank);
+    to->s = ht__owned(ht_narrow(to->s, 0, 0, s->rank));
     to->v = ht__adjoint(ht_narrow(to->v, 1, 0, s->rank));
-    to->v = ht_resplit(to->v, split == 1 ? 1 : HT_NONE);
-    return to->u != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    to->v = ht__owned(ht_resplit(to->v, split == 1 ? 1 : HT_NONE));
+    return to->u != NULL && to->s != NULL && to->v != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 static ht_status rsvd_of(sample s, ht_tensor *x, int64_t oversamples, ht_tensor **u,
@@ -133,7 +133,7 @@ static ht_status reigh(const sample *s, ht_tensor *a, ht_tensor **w, ht_tensor *
     status = b != NULL ? ht__eigh(s->what, b, w, &vectors) : ht_error_get(NULL);
     if (status != HT_SUCCESS)
         return status;
-    *w = ht_narrow(ht_flip(*w, HT_AXES(0)), 0, 0, s->rank);
+    *w = ht__owned(ht_narrow(ht_flip(*w, HT_AXES(0)), 0, 0, s->rank));
     vectors = ht_narrow(ht_flip(vectors, HT_AXES(1)), 1, 0, s->rank);
     *v = ht_resplit(ht_matmul(q, vectors), a->body->split == HT_NONE ? HT_NONE : 0);
     return *w != NULL && *v != NULL ? HT_SUCCESS : ht_error_get(NULL);

@@ -147,13 +147,13 @@ ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh)
         x = ht_resplit(x, 0);
     status = x != NULL ? ht__svd(what_svd, x, &found) : ht_error_get(NULL);
     if (status == HT_SUCCESS && vh != NULL)
-        found.v = ht__adjoint(found.v);
+        found.v = ht__without_base(ht__adjoint(found.v));
     ht__section_end(section);
     if (status != HT_SUCCESS || (vh != NULL && found.v == NULL))
         return ht_error_get(NULL);
     *s = found.s;
     if (u != NULL)
-        *u = found.u;
+        *u = ht__without_base(found.u);
     if (vh != NULL)
         *vh = found.v;
     return HT_SUCCESS;
