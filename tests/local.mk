@@ -158,6 +158,7 @@ nn_tests = \
 	tests/nn/functional/test_limits.c \
 	tests/nn/functional/test_null_operands.c \
 	tests/nn/functional/test_operands.c \
+	tests/nn/functional/test_owned_functional.c \
 	tests/nn/functional/test_window.c \
 	tests/nn/functional/window/test_pooling.c \
 	tests/nn/layers/attention/test_attention_errors.c \

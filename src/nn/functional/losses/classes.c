@@ -168,7 +168,8 @@ static ht_tensor *reduced(const samples *s, const ht_body *x, ht_reduction_mode 
     if (reduction == HT_NO_REDUCTION) {
         for (int i = 0; i < x->ndim - 1; i++)
             shape[i] = x->shape[i < axis ? i : i + 1];
-        return x->ndim == 2 ? s->losses : ht_reshape(s->losses, x->ndim - 1, shape);
+        return x->ndim == 2 ? s->losses
+                            : ht__without_base(ht_reshape(s->losses, x->ndim - 1, shape));
     }
     if (reduction == HT_MEAN && s->weights != NULL && ht_tensor_size(s->losses) > 0)
         return ht_div(ht_sum(s->losses, HT_NONE), ht_sum(s->weights, HT_NONE));

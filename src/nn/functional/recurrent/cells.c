@@ -62,10 +62,13 @@ static ht_tensor *take_x(const char *what, ht_tensor *x)
     return ht_expand_dims(body->ndim == 2 ? x : ht_expand_dims(x, 0), 0);
 }
 
+/* A copy: both states lie in one tensor. */
 static ht_tensor *finished(ht_tensor *state, bool batched)
 {
     state = ht_squeeze(state, 0);
-    return batched ? state : ht_squeeze(state, 0);
+    if (!batched && state != NULL)
+        state = ht_squeeze(state, 0);
+    return state != NULL ? ht_copy(state) : NULL;
 }
 
 static ht_tensor *run(const char *what, ht_cell cell, ht_tensor *x, ht_tensor *h, ht_tensor *c,

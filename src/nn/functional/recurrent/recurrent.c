@@ -267,7 +267,7 @@ static ht_tensor *gather(const network *net, int count, ht_tensor *states[])
 {
     ht_tensor *all = ht_concatenate(count, states, 0);
 
-    return net->batched ? all : ht_squeeze(all, 1);
+    return net->batched ? all : ht__without_base(ht_squeeze(all, 1));
 }
 
 static ht_tensor *run(network *net, ht_tensor *x, ht_tensor **h_n, ht_tensor **c_n)
@@ -285,6 +285,7 @@ static ht_tensor *run(network *net, ht_tensor *x, ht_tensor **h_n, ht_tensor **c
         y = ht_squeeze(y, 1);
     else if (y != NULL && net->options.batch_first)
         y = ht_transpose(y, 0, 1);
+    y = ht__without_base(y);
     if (y != NULL && h_n != NULL && (last_h = gather(net, count, h)) == NULL)
         y = NULL;
     if (y != NULL && c_n != NULL && (last_c = gather(net, count, c)) == NULL)

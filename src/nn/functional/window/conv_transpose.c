@@ -200,18 +200,19 @@ static ht_tensor *conv_transpose(const char *what, int spatial, ht_tensor *x, ht
 
     if (x != NULL && x->body->ndim == 1 + spatial) { /* one sample */
         x = ht_expand_dims(x, 0);
-        return ht_squeeze(conv_transpose(what, spatial, x, weight, bias, options), 0);
+        return ht__without_base(
+            ht_squeeze(conv_transpose(what, spatial, x, weight, bias, options), 0));
     }
     if (!ht__conv_prepare(what, spatial, true, in, &o) ||
         !check_lengths(what, in[HT_CONV_X]->body, in[HT_CONV_WEIGHT]->body, &o))
         return NULL;
     bias = in[HT_CONV_BIAS];
     if (spatial == 3)
-        return transpose_volumes(what, in, &o);
+        return ht__without_base(transpose_volumes(what, in, &o));
     y = spatial == 1 ? transpose_lines(what, in[HT_CONV_X], in[HT_CONV_WEIGHT], &o)
                      : transpose_images(what, in[HT_CONV_X], in[HT_CONV_WEIGHT], &o);
     if (y == NULL || bias == NULL)
-        return y;
+        return ht__without_base(y);
     return ht_add(y, ht_reshape(bias, 1 + spatial, (int64_t[]){bias->body->shape[0], 1, 1}));
 }
 

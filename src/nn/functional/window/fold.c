@@ -105,7 +105,7 @@ static ht_tensor *fold(ht_tensor *x, const int64_t length[2], const ht_pool_opti
     x = ht_reshape(x, HT_SHAPE(n, c, w[0].kernel, w[1].kernel, w[0].count, w[1].count));
     x = ht_reshape(ht_permute(x, HT_AXES(0, 1, 4, 2, 5, 3)),
                    HT_SHAPE(n, c, w[0].count * w[0].kernel, w[1].count * w[1].kernel));
-    return add_windows(add_windows(x, 2, &w[0], length[0]), 3, &w[1], length[1]);
+    return ht__without_base(add_windows(add_windows(x, 2, &w[0], length[0]), 3, &w[1], length[1]));
 }
 
 ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options)

@@ -159,7 +159,8 @@ static ht_tensor *largest(ht_tensor *x, ht_tensor *samples, const windows *w)
     values = ht_reshape(values, HT_SHAPE(n, c * count, elements));
     places = ht_reshape(places, HT_SHAPE(n, c * count, elements));
     values = values != NULL ? ht_expand_dims(ht_argmax(values, 2), 2) : NULL;
-    return ht_reshape(ht__take_places(what, places, values), 2 + w->spatial, shape);
+    places = ht_reshape(ht__take_places(what, places, values), 2 + w->spatial, shape);
+    return ht__without_base(places);
 }
 
 ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,

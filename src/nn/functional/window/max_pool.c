@@ -65,10 +65,11 @@ static ht_tensor *maximum(ht_tensor *x, const ht_axis_windows *h, const ht_axis_
 
 static ht_tensor *of_line(ht_tensor *x, const ht_axis_windows w[], ht_tensor **places)
 {
-    ht_tensor *y = ht_squeeze(maximum(ht_expand_dims(x, 2), &one_each, &w[0], places), 2);
+    ht_tensor *y = ht__without_base(
+        ht_squeeze(maximum(ht_expand_dims(x, 2), &one_each, &w[0], places), 2));
 
     if (y != NULL && places != NULL)
-        *places = ht_squeeze(*places, 2);
+        *places = ht__without_base(ht_squeeze(*places, 2));
     return places == NULL || *places != NULL ? y : NULL;
 }
 
@@ -98,12 +99,12 @@ static ht_tensor *of_volume(ht_tensor *x, const ht_axis_windows w[], ht_tensor *
         return NULL;
     if (places != NULL) {
         inner = ht_reshape(inner, HT_SHAPE(n, c, d, count));
-        *places = ht_reshape(join_places(inner, outer, count, rows * columns),
-                             HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count));
+        *places = ht__without_base(ht_reshape(join_places(inner, outer, count, rows * columns),
+                                              HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count)));
         if (*places == NULL)
             return NULL;
     }
-    return ht_reshape(x, HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count));
+    return ht__without_base(ht_reshape(x, HT_SHAPE(n, c, w[0].count, w[1].count, w[2].count)));
 }
 
 static ht_tensor *max_pool(ht_tensor *x, const ht_axis_windows w[], ht_tensor **places)

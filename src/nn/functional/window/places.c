@@ -70,7 +70,7 @@ ht_tensor *ht__take_places(const char *what, ht_tensor *x, ht_tensor *places)
         return NULL;
     x = ht_reshape(x, HT_SHAPE(x->body->shape[0], x->body->shape[1] * length));
     x = x != NULL ? ht__take_rows(what, x, &index) : NULL;
-    return ht_reshape(x, places->body->ndim, places->body->shape);
+    return ht__without_base(ht_reshape(x, places->body->ndim, places->body->shape));
 }
 
 ht_tensor *ht__put_places(const char *what, ht_tensor *x, ht_tensor *places, const int64_t shape[])
@@ -86,5 +86,5 @@ ht_tensor *ht__put_places(const char *what, ht_tensor *x, ht_tensor *places, con
     x = ht_reshape(x, 3, index.at[0]->body->shape);
     if (x == NULL || ht__put_rows(what, y, &index, x, false) != HT_SUCCESS)
         return NULL;
-    return ht_reshape(y, ndim, shape);
+    return ht__without_base(ht_reshape(y, ndim, shape));
 }
