@@ -8,9 +8,10 @@
 #include "core/tensor/graph.h"
 #include "optim/optim.h"
 
+#include "ht/arithmetics.h"
 #include "ht/autograd.h"
 #include "ht/factories.h"
-#include "ht/linalg.h"
+#include "ht/rounding.h"
 #include "ht/statistics.h"
 #include "ht/kernels/elementwise.h"
 #include "ht/kernels/reduce.h"
@@ -119,6 +120,7 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_kernel ke
 
 struct norm {
     double type, sum; /* of powers; for INFINITY the largest */
+    double scale;     /* of other types than 1, 2 and INFINITY: the powers are those of x / scale */
 };
 
 static double larger(double a, double b)
@@ -126,10 +128,44 @@ static double larger(double a, double b)
     return a > b || isnan(a) ? a : b;
 }
 
+static ht_status largest(ht_tensor *x, double *size)
+{
+    double most = 0, least = 0;
+    ht_status status = ht_tensor_item(ht_max(x, HT_NONE), &most);
+
+    if (status == HT_SUCCESS)
+        status = ht_tensor_item(ht_min(x, HT_NONE), &least);
+    *size = larger(fabs(least), fabs(most));
+    return status;
+}
+
+/* The powers are those of numbers from 0 to 1: none is out of range, whatever the type. */
+static ht_status add_powers(const char *what, ht_tensor *grad, double size, struct norm *norm)
+{
+    ht_tensor *powers;
+    double part = 0;
+    ht_status status;
+
+    if (!(size > 0 && size < INFINITY)) {
+        norm->scale = larger(size, norm->scale);
+        return HT_SUCCESS;
+    }
+    powers = ht_pow(ht_div_scalar(ht_abs(ht_astype(grad, HT_FLOAT64)), size),
+                    ht_scalar(norm->type));
+    status = powers != NULL ? ht__optim_reduce(what, powers, HT_KERNEL_SUM_ABS, &part)
+                            : ht_error_get(NULL);
+    if (size > norm->scale) {
+        norm->sum *= pow(norm->scale / size, norm->type);
+        norm->scale = size;
+    }
+    norm->sum += part * pow(size / norm->scale, norm->type);
+    return status;
+}
+
 static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
 {
     struct norm *norm = user;
-    double part = 0, least = 0;
+    double part = 0;
     ht_status status;
 
     grad = ht_contiguous(grad);
@@ -137,21 +173,16 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
         return ht_error_get(NULL);
     if (grad->body->lsize == 0)
         return HT_SUCCESS;
-    if (norm->type != 1 && norm->type != 2 && !isinf(norm->type)) {
-        status = ht_tensor_item(ht_vector_norm(grad, norm->type, HT_NONE, false), &part);
-        norm->sum += pow(part, norm->type);
+    if (norm->type == 1 || norm->type == 2) {
+        status = ht__optim_reduce(
+            what, grad, norm->type == 1 ? HT_KERNEL_SUM_ABS : HT_KERNEL_SUM_SQUARES, &part);
+        norm->sum += part;
         return status;
     }
-    if (isinf(norm->type)) {
-        status = ht_tensor_item(ht_max(grad, HT_NONE), &part);
-        if (status == HT_SUCCESS)
-            status = ht_tensor_item(ht_min(grad, HT_NONE), &least);
-        norm->sum = larger(fabs(least), larger(fabs(part), norm->sum));
-        return status;
-    }
-    status = ht__optim_reduce(what, grad,
-                              norm->type == 1 ? HT_KERNEL_SUM_ABS : HT_KERNEL_SUM_SQUARES, &part);
-    norm->sum += part;
+    status = largest(grad, &part);
+    if (status == HT_SUCCESS && !isinf(norm->type))
+        return add_powers(what, grad, part, norm);
+    norm->sum = larger(part, norm->sum);
     return status;
 }
 
@@ -204,7 +235,8 @@ static ht_status finish_norm(const char *what, struct norm *norm, bool error_if_
     if (norm->type == 2)
         norm->sum = sqrt(norm->sum);
     else if (norm->type != 1 && !isinf(norm->type))
-        norm->sum = pow(norm->sum, 1 / norm->type);
+        norm->sum = isfinite(norm->scale) ? norm->scale * pow(norm->sum, 1 / norm->type)
+                                          : norm->scale;
     if (!error_if_nonfinite || isfinite(norm->sum))
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,

@@ -193,6 +193,61 @@ static void test_norm_and_scaling_apart(void **state)
                          "ht_get_total_norm: the norm of the gradients is nan");
 }
 
+/* Whatever the elements' sizes and the dtype: a part that is out of range, or rounded to float32,
+ * would be seen. */
+static void test_norms_of_other_orders(void **state)
+{
+    enum { N = 1000 };
+    static const double orders[] = {0.02, 0.5, 1.5, 3, 8, 300}, sizes[] = {1e-30, 1, 1e30};
+    double numbers[2][N];
+
+    (void)state;
+    for (size_t i = 0; i < 18; i++) {
+        const double order = orders[i / 3], size = sizes[i % 3];
+        double sum = 0, norm;
+        ht_tensor *both[2];
+
+        for (int t = 0; t < 2; t++) {
+            for (int k = 0; k < N; k++) {
+                numbers[t][k] = (float)((k % 7 - 3) * (t == 0 ? 0.1 : 1) * size / 3);
+                sum += pow(fabs(numbers[t][k] / size), order);
+            }
+            both[t] = ht_array(numbers[t], HT_SHAPE(N), HT_FLOAT64, HT_LOCAL);
+            both[t] = ht_astype(both[t], HT_FLOAT32);
+        }
+        norm = size * pow(sum, 1 / order);
+        for (int turn = 0; turn < 2; turn++) {
+            const double got = ht_get_total_norm(ht_value_tensors(2, both), order, false);
+            ht_tensor *first = both[0];
+
+            if (!(got == norm || fabs(got - norm) <= 1e-12 * norm))
+                fail_msg("order %g of %g: %.17g, expected %.17g", order, size, got, norm);
+            both[0] = both[1];
+            both[1] = first;
+        }
+    }
+}
+
+static void test_other_orders_of_special_numbers(void **state)
+{
+    static const double numbers[][2] = {{0, 0}, {INFINITY, 1}, {1, NAN}, {-INFINITY, NAN}};
+    static const double wanted[] = {0, INFINITY, NAN, NAN};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_tensor *two[] = {ht_array((double[]){2, 0}, HT_SHAPE(2), HT_FLOAT32, HT_LOCAL),
+                            ht_array(numbers[i], HT_SHAPE(2), HT_FLOAT64, HT_LOCAL)};
+        const double norms[] = {ht_get_total_norm(ht_value_tensor(two[1]), 3, false),
+                                ht_get_total_norm(ht_value_tensors(2, two), 0.5, false)};
+
+        for (int k = 0; k < 2; k++) {
+            const double right = k == 1 && i == 0 ? 2 : wanted[i];
+
+            assert_true(isnan(right) ? isnan(norms[k]) : norms[k] == right);
+        }
+    }
+}
+
 /* In place of a list; a number is none. */
 static void test_one_tensor(void **state)
 {
@@ -217,6 +272,8 @@ static void test_one_tensor(void **state)
 }
 
 HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norm_and_scaling_apart),
+              cmocka_unit_test(test_norms_of_other_orders),
+              cmocka_unit_test(test_other_orders_of_special_numbers),
               cmocka_unit_test(test_a_device_of_its_own), cmocka_unit_test(test_norms),
               cmocka_unit_test(test_long_norm_is_summed_in_double),
               cmocka_unit_test(test_strided_gradients), cmocka_unit_test(test_values),
