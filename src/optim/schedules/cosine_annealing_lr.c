@@ -20,15 +20,18 @@ static double height(double epoch, double t_max)
 }
 
 /* The ratio of two heights of the curve; where it touches its floor there is none, and the way up
- * begins from the first rate. */
+ * begins from the first rate. A curve from below its floor comes back to where it began: to 0, and
+ * rounding alone could make the rate negative. */
 static double cosine_annealing_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct cosine_annealing_lr *rule = (const struct cosine_annealing_lr *)scheduler;
     double floor = rule->eta_min, t_max = (double)rule->t_max, epoch = (double)scheduler->epoch;
+    double rate;
 
     if ((scheduler->epoch - 1 - rule->t_max) % (2 * rule->t_max) == 0)
         return lr + (first - floor) * (1 - cos(pi / t_max)) / 2;
-    return height(epoch, t_max) / height(epoch - 1, t_max) * (lr - floor) + floor;
+    rate = height(epoch, t_max) / height(epoch - 1, t_max) * (lr - floor) + floor;
+    return first < floor ? fmax(0, rate) : rate;
 }
 
 static const ht_scheduler_type type = {.name = "CosineAnnealingLR", .lr = cosine_annealing_lr};

@@ -12,7 +12,8 @@ struct linear_lr {
     int64_t total;
 };
 
-/* The ratio of the line's heights at this epoch and the one before. */
+/* The ratio of the line's heights at this epoch and the one before. At the end of a line to 0,
+ * rounding alone could make it negative. */
 static double linear_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct linear_lr *rule = (const struct linear_lr *)scheduler;
@@ -20,7 +21,7 @@ static double linear_lr(const ht_scheduler *scheduler, double lr, double first)
                     (double)(scheduler->epoch - 1) * rule->slope;
 
     (void)first;
-    return scheduler->epoch > rule->total ? lr : lr * (1 + rule->slope / before);
+    return scheduler->epoch > rule->total ? lr : lr * fmax(0, 1 + rule->slope / before);
 }
 
 static double start(const ht_scheduler *scheduler, double lr, double first)

@@ -77,16 +77,27 @@ static double cosine_rate(const struct course *c, int64_t epoch)
     return cosine(c->lr, c->least, (double)epoch / (double)c->length);
 }
 
+/* From a number that rounding made, to 0.75 or to 0. */
+static double begin_of_line(const struct course *c)
+{
+    return c->factor / 3;
+}
+
+static double end_of_line(const struct course *c)
+{
+    return c->flag ? 0.75 : 0;
+}
+
 static ht_scheduler *make_linear(ht_optimizer *optimizer, struct course *c)
 {
-    return ht_optim_linear_lr(optimizer, c->factor, 0.75, c->length);
+    return ht_optim_linear_lr(optimizer, begin_of_line(c), end_of_line(c), c->length);
 }
 
 static double linear_rate(const struct course *c, int64_t epoch)
 {
     const double part = fmin(1, (double)epoch / (double)c->length);
 
-    return c->lr * (c->factor + (0.75 - c->factor) * part);
+    return c->lr * (begin_of_line(c) + (end_of_line(c) - begin_of_line(c)) * part);
 }
 
 static ht_scheduler *make_lambda(ht_optimizer *optimizer, struct course *c)

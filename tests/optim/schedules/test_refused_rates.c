@@ -1,6 +1,7 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* Rates that a function makes negative or not finite: they are refused, and nothing has changed. */
+/* Rates that a function makes negative or not finite: they are refused, and nothing has changed.
+ * Rounding alone makes no rate negative. */
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -135,5 +136,75 @@ static void test_chains(void **state)
     ht_release(o);
 }
 
+/* Schedules that come to 0 in `length` steps, or back to it. */
+static ht_scheduler *to_zero(int kind, ht_optimizer *o, int64_t length)
+{
+    static const double starts[] = {1, 0.1, 1.0 / 3, 0.9};
+    ht_cyclic_lr_options cyclic = ht_cyclic_lr_options_default();
+    ht_one_cycle_lr_options cycle = ht_one_cycle_lr_options_default();
+    ht_scheduler *parts[2], *both;
+
+    cyclic.step_size_up = length;
+    cycle.linear = length % 2 == 0;
+    switch (kind) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        return ht_optim_linear_lr(o, starts[kind], 0, length);
+    case 4:
+        return ht_optim_polynomial_lr(o, length, 0.7);
+    case 5:
+        return ht_optim_cosine_annealing_lr(o, length, 0);
+    case 6: /* the first group's rate is 0, and comes back to it */
+        return ht_optim_cosine_annealing_lr(o, length, 0.3);
+    case 7:
+        return ht_optim_cosine_annealing_warm_restarts(o, length, 2, 0.3);
+    case 8:
+        return ht_optim_cyclic_lr(o, 0, 0.3, &cyclic);
+    case 9:
+        return ht_optim_one_cycle_lr(o, 0.3, 4 * length, &cycle);
+    case 10:
+        return ht_optim_swa_lr(o, 0, length, length % 2 == 0);
+    case 11:
+        parts[0] = ht_optim_linear_lr(o, 0.1, 0, length);
+        parts[1] = ht_optim_exponential_lr(o, 0.9);
+        both = ht_optim_chained_scheduler(2, parts);
+        break;
+    case 12:
+        parts[0] = ht_optim_linear_lr(o, 0.1, 0, length);
+        parts[1] = ht_optim_cosine_annealing_lr(o, length, 0.3);
+        both = ht_optim_sequential_lr(2, parts, (int64_t[]){length + 1});
+        break;
+    default:
+        return NULL;
+    }
+    ht_release(parts[0]);
+    ht_release(parts[1]);
+    return both;
+}
+
+static void test_rounding(void **state)
+{
+    ht_optimizer *o = new_optimizer();
+    ht_scheduler *s;
+
+    (void)state;
+    for (int64_t length = 1; length <= 60; length++) {
+        for (int kind = 0; (s = to_zero(kind, o, length)) != NULL; kind++) {
+            for (int64_t step = 0; step < 4 * length; step++) {
+                if (ht_scheduler_step(s) != HT_SUCCESS)
+                    fail_msg("schedule %d of %d steps, step %d", kind, (int)length, (int)step);
+            }
+            ht_release(s);
+            if (kind < 6) /* they end with it, or have passed it twice */
+                assert_true(ht_optimizer_group_lr(o, 1) <= (kind < 5 ? 1e-15 : 0.5 + 1e-12));
+            ht_release(o);
+            o = new_optimizer();
+        }
+    }
+    ht_release(o);
+}
+
 HT_TEST_SUITE(test_refused_rates, cmocka_unit_test(test_constructors), cmocka_unit_test(test_steps),
-              cmocka_unit_test(test_chains));
+              cmocka_unit_test(test_chains), cmocka_unit_test(test_rounding));
