@@ -253,6 +253,7 @@ parallel_tests = \
 	tests/nn/parallel/device/test_device_parallel_parts.c
 
 optim_tests = \
+	tests/optim/schedules/test_momentum.c \
 	tests/optim/schedules/test_refused_rates.c \
 	tests/optim/schedules/test_scheduler.c \
 	tests/optim/test_clip_grad.c \
@@ -634,6 +635,7 @@ EXTRA_DIST += \
 	tests/golden/make_daso.py \
 	tests/golden/make_keys.py \
 	tests/golden/make_layers.py \
+	tests/golden/make_momentum.py \
 	tests/golden/make_nn.py \
 	tests/golden/make_norm.py \
 	tests/golden/make_optim.py \
@@ -649,6 +651,7 @@ EXTRA_DIST += \
 	tests/golden/make_torch_losses.py \
 	tests/golden/make_torch_modules.py \
 	tests/golden/make_torch_optimizers.py \
+	tests/golden/momentum.h \
 	tests/golden/nn.h \
 	tests/golden/norm.h \
 	tests/golden/optim.h \

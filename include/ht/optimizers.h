@@ -196,7 +196,7 @@ HT_API ht_lbfgs_options ht_lbfgs_options_default(void);
 /* Stochastic gradient descent: p -= lr g.
  *
  * With momentum, v = momentum v + (1 - dampening) g, then p -= lr v. The first v is g. With
- * nesterov, p -= lr (g + momentum v).
+ * nesterov, p -= lr (g + momentum v). A schedule may set momentum 0, which leaves v as it is.
  *
  * parameters, lr, options: see the top. nesterov needs momentum above 0 and dampening 0, else it is
  *   HT_ERR_ARGUMENT.

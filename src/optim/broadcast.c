@@ -27,29 +27,46 @@ static ht_status broadcast_rates(ht_optimizer *optimizer, ht_comm *comm, int roo
     return status;
 }
 
-static ht_status broadcast_entry(ht_optimizer *optimizer, int index, bool has_state, ht_comm *comm,
-                                 int root)
+/* The counters of a parameter, or of the optimizer; and the states of the parameter. */
+typedef struct counters {
+    int64_t steps;
+    double number;
+    bool has[HT_OPTIMIZER_STATES], is_new[HT_OPTIMIZER_STATES];
+} counters;
+
+static void read_entry(const ht_optimizer_entry *entry, counters *here)
+{
+    here->steps = entry->steps;
+    here->number = entry->number;
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
+        here->has[s] = entry->steps > 0 && entry->state[s] != NULL;
+        here->is_new[s] = here->has[s] && entry->is_new[s];
+    }
+}
+
+/* Once it was updated; before that it has no states. */
+static ht_status broadcast_entry(ht_optimizer *optimizer, int index, const counters *at_root,
+                                 ht_comm *comm, int root)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
-    ht_status status;
+    ht_status status = HT_SUCCESS;
 
-    if (!has_state) {
-        ht__optimizer_drop_state(optimizer, index);
-        return HT_SUCCESS;
-    }
-    status = ht__optimizer_make_state(optimizer, index);
-    for (int s = 0; s < optimizer->groups[entry->group].state_count && status == HT_SUCCESS; s++) {
-        if (entry->state[s] != NULL)
+    entry->steps = at_root->steps;
+    entry->number = at_root->number;
+    for (int s = 0; s < HT_OPTIMIZER_STATES && status == HT_SUCCESS; s++) {
+        entry->is_new[s] = at_root->is_new[s];
+        if (!at_root->has[s]) {
+            ht_release(entry->state[s]);
+            entry->state[s] = NULL;
+            continue;
+        }
+        if (entry->state[s] == NULL)
+            status = ht__optimizer_new_state(optimizer, index, s, &entry->state[s]);
+        if (status == HT_SUCCESS)
             status = ht__comm_bcast(comm, entry->state[s], root);
     }
     return status;
 }
-
-/* The counters of a parameter, or of the optimizer. */
-typedef struct counters {
-    int64_t steps;
-    double number;
-} counters;
 
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root)
 {
@@ -59,16 +76,13 @@ ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int ro
     ht_status status = broadcast_rates(optimizer, comm, root, what);
 
     for (size_t i = 0; i < count; i++)
-        all[i] = (counters){optimizer->entries[i].steps, optimizer->entries[i].number};
-    all[count] = (counters){optimizer->steps, 0};
+        read_entry(&optimizer->entries[i], &all[i]);
+    all[count].steps = optimizer->steps;
     if (status == HT_SUCCESS)
         status = ht__comm_bcast_bytes(comm, all, (count + 1) * sizeof *all, root, what);
     optimizer->steps = all[count].steps;
-    for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++) {
-        optimizer->entries[i].steps = all[i].steps;
-        optimizer->entries[i].number = all[i].number;
-        status = broadcast_entry(optimizer, i, all[i].steps > 0, comm, root);
-    }
+    for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
+        status = broadcast_entry(optimizer, i, &all[i], comm, root);
     ht__free(all);
     return status;
 }

@@ -81,19 +81,6 @@ static ht_status add_entries(const char *what, ht_optimizer *optimizer, const ht
     return status;
 }
 
-void ht__optimizer_group_set(ht_optimizer *optimizer, int index, const ht_update_call *settings)
-{
-    const ht_optimizer_type *type = optimizer->type;
-    ht_optimizer_group *group = &optimizer->groups[index];
-
-    group->settings = *settings;
-    group->state_count = 0;
-    for (int s = 0; s < HT_OPTIMIZER_STATES && type->state_names[s] != NULL; s++) {
-        if (type->keeps == NULL || type->keeps(settings, s))
-            group->state_names[group->state_count++] = type->state_names[s];
-    }
-}
-
 ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *type,
                                   ht_optimizer *optimizer, ht_value *parameters, double lr,
                                   const ht_update_call *settings)
@@ -117,8 +104,8 @@ ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *typ
     *group = (ht_optimizer_group){.lr = lr, .initial_lr = scheduled ? lr : NAN};
     group->count = ht_value_count(parameters);
     group->first = optimizer->count - group->count;
-    ht__optimizer_group_set(optimizer, optimizer->group_count++,
-                            settings != NULL ? settings : &optimizer->groups[0].settings);
+    group->settings = settings != NULL ? *settings : optimizer->groups[0].settings;
+    optimizer->group_count++;
     return HT_SUCCESS;
 }
 

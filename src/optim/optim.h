@@ -40,8 +40,9 @@ typedef struct ht_optimizer_type {
     ht_status (*memory_load)(struct ht_optimizer *optimizer, const ht_value *state);
     void (*memory_clear)(void *memory);
     const char *state_names[HT_OPTIMIZER_STATES];
-    /* Whether a group with these settings has that state; NULL: all of them. */
-    bool (*keeps)(const ht_update_call *settings, int state);
+    /* Whether updates with these settings use that state; NULL: all of them. A state that they do not
+     * use stays as it is. */
+    bool (*uses)(const ht_update_call *settings, int state);
     /* A state that has another shape than the parameter: zeros in *made, or NULL if this parameter
      * has no such state. NULL: all are like the parameter. */
     ht_status (*make_state)(ht_tensor *parameter, int state, ht_tensor **made);
@@ -54,8 +55,9 @@ typedef struct ht_optimizer_type {
         double below;    /* HT_SETTING_FLAG: a bool; negative: an int below -below */
         double low;
     } settings[HT_OPTIMIZER_SETTINGS];
-    /* Checks that the ranges do not cover, after these passed; NULL: none. */
-    ht_status (*check)(const char *what, const ht_update_call *settings);
+    /* Checks that the ranges do not cover, after these passed; NULL: none. scheduled: a schedule may
+     * have set the momentum. */
+    ht_status (*check)(const char *what, const ht_update_call *settings, bool scheduled);
     bool decoupled; /* weight decay, without an option */
     /* A number of each parameter: its name in states, its value before the first step, and that
      * after step `step`. NULL: there is none. */
@@ -67,6 +69,7 @@ typedef struct ht_optimizer_type {
 typedef struct ht_optimizer_entry {
     ht_tensor *parameter;                  /* retained */
     ht_tensor *state[HT_OPTIMIZER_STATES]; /* owned; NULL before the first update; contiguous */
+    bool is_new[HT_OPTIMIZER_STATES];      /* made, and not used by an update yet */
     int64_t steps;                         /* updates so far */
     double number;                         /* of the type */
     int group;
@@ -85,9 +88,7 @@ typedef struct ht_optimizer_group {
     int first, count;        /* entries */
     ht_update_call settings; /* hyperparameters; the rest is filled in for each update */
     double lr;
-    double initial_lr; /* lr when the first schedule was made; NAN: there is none */
-    int state_count;   /* what these settings keep, in the kernel's order */
-    const char *state_names[HT_OPTIMIZER_STATES];
+    double initial_lr;           /* lr when the first schedule was made; NAN: there is none */
     ht_step_arguments arguments; /* of the updates that are due, or run */
 } ht_optimizer_group;
 
@@ -128,9 +129,6 @@ ht_optimizer *ht__optimizer_new(const char *what, const ht_optimizer_type *type,
 ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *type,
                                   ht_optimizer *optimizer, ht_value *parameters, double lr,
                                   const ht_update_call *settings);
-
-/* Gives a group these settings; its parameters' state must be made anew. */
-void ht__optimizer_group_set(ht_optimizer *optimizer, int group, const ht_update_call *settings);
 
 /* settings.c: each setting of a type as a number, whatever it is stored as. */
 double ht__optim_setting(const ht_optimizer_type *type, const ht_update_call *settings, int index);
@@ -179,8 +177,13 @@ ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tenso
 /* A new state tensor of that parameter; *made is NULL if it has no such state. */
 ht_status ht__optimizer_new_state(ht_optimizer *optimizer, int index, int state, ht_tensor **made);
 
-/* State tensors of one parameter, made when they are not there; and their end. */
-ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index);
+/* Whether updates with these settings use that state. */
+bool ht__optimizer_uses(const ht_optimizer_type *type, const ht_update_call *settings, int state);
+
+/* The state tensors of one parameter that updates with these settings use, made when they are not
+ * there; and the end of all. */
+ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index,
+                                   const ht_update_call *settings);
 void ht__optimizer_drop_state(ht_optimizer *optimizer, int index);
 
 int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter); /* -1: none */
@@ -264,7 +267,7 @@ ht_scheduler *ht__scheduler_made(const char *what, ht_scheduler *scheduler);
 /* momentum.c: HT_ERR_ARGUMENT unless the optimizer has a momentum, or beta1 in its place. */
 ht_status ht__optim_check_momentum(const char *what, const ht_optimizer *optimizer);
 /* Sets it in all groups, from the next step() on. */
-ht_status ht__optim_set_momentum(ht_optimizer *optimizer, double momentum);
+void ht__optim_set_momentum(ht_optimizer *optimizer, double momentum);
 
 /* HT_ERR_ARGUMENT unless value >= low. */
 ht_status ht__optim_check_count(const char *what, const char *name, int64_t value, int64_t low);

@@ -177,16 +177,13 @@ ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
 
 ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const char *name)
 {
-    const ht_optimizer_group *group;
-
     if (!HT_IS_THERE(optimizer) || name == NULL || index < 0 || index >= optimizer->count)
         return NULL;
     if (optimizer->deferral != NULL &&
         optimizer->deferral->drain(optimizer->deferral->user) != HT_SUCCESS)
         return NULL;
-    group = &optimizer->groups[optimizer->entries[index].group];
-    for (int s = 0; s < group->state_count; s++) {
-        if (strcmp(group->state_names[s], name) == 0)
+    for (int s = 0; s < HT_OPTIMIZER_STATES && optimizer->type->state_names[s] != NULL; s++) {
+        if (strcmp(optimizer->type->state_names[s], name) == 0)
             return optimizer->entries[index].state[s];
     }
     return NULL;

@@ -78,6 +78,6 @@ ht_status ht__optim_read_options(const char *what, const ht_optimizer_type *type
                                            type->settings[i].low, fabs(below));
     }
     if (status == HT_SUCCESS && type->check != NULL)
-        status = type->check(what, settings);
+        status = type->check(what, settings, false);
     return status;
 }

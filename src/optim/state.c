@@ -34,16 +34,15 @@ static void set_number(ht_value *map, const char *key, double number)
 /* One parameter's tensors, once it was updated. */
 static ht_value *entry_state(const ht_optimizer *optimizer, const ht_optimizer_entry *entry)
 {
-    const ht_optimizer_group *group = &optimizer->groups[entry->group];
     const char *number = optimizer->type->number_name;
     ht_value *map = ht_value_map();
 
     set_number(map, "step", (double)entry->steps);
     if (number != NULL && entry->steps > 0)
         set_number(map, number, entry->number);
-    for (int s = 0; s < group->state_count; s++) {
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
         if (entry->state[s] != NULL)
-            ht_value_set(map, group->state_names[s], ht_value_tensor(entry->state[s]));
+            ht_value_set(map, optimizer->type->state_names[s], ht_value_tensor(entry->state[s]));
     }
     return map;
 }
@@ -147,8 +146,8 @@ static ht_status check_tensor(const ht_body *p, int index, const char *key, cons
     return HT_SUCCESS;
 }
 
-/* State `s` of the type, which the loaded settings keep. */
-static ht_status check_kept(ht_optimizer *optimizer, int index, int s, const ht_tensor *x)
+/* State `s` of the type. */
+static ht_status check_one(ht_optimizer *optimizer, int index, int s, const ht_tensor *x)
 {
     const ht_optimizer_type *type = optimizer->type;
     ht_tensor *made = NULL;
@@ -191,7 +190,7 @@ static ht_status read_group(const ht_optimizer *optimizer, const ht_value *state
         ht__optim_set_setting(type, &group->settings, i, number(map, key));
     }
     if (status == HT_SUCCESS && type->check != NULL)
-        status = type->check(what, &group->settings);
+        status = type->check(what, &group->settings, true);
     return status;
 }
 
@@ -209,7 +208,16 @@ static ht_status check_group(const ht_optimizer *optimizer, const ht_value *stat
     return read_group(optimizer, state, index, &group);
 }
 
-/* With the states that the loaded settings keep. */
+/* Whether a parameter that was updated has that state. That of a momentum may be absent, if the
+ * momentum has just begun. */
+static bool must_be_there(const ht_optimizer_type *type, const ht_update_call *settings, int s)
+{
+    ht_update_call at_rest = *settings;
+
+    at_rest.momentum = 0;
+    return ht__optimizer_uses(type, &at_rest, s);
+}
+
 static ht_status check_entry(ht_optimizer *optimizer, const ht_value *state, int index)
 {
     const ht_value *map = ht_value_at(ht_value_get(state, "state"), index);
@@ -227,11 +235,11 @@ static ht_status check_entry(ht_optimizer *optimizer, const ht_value *state, int
     status = read_group(optimizer, state, optimizer->entries[index].group, &group);
     if (status == HT_SUCCESS && type->number_name != NULL)
         status = check_number(map, type->number_name, 0, INFINITY, "parameter", index);
-    for (int s = 0; s < HT_OPTIMIZER_STATES && status == HT_SUCCESS; s++) {
-        const char *key = type->state_names[s];
+    for (int s = 0; s < HT_OPTIMIZER_STATES && type->state_names[s] != NULL; s++) {
+        const ht_value *value = ht_value_get(map, type->state_names[s]);
 
-        if (key != NULL && (type->keeps == NULL || type->keeps(&group.settings, s)))
-            status = check_kept(optimizer, index, s, ht_value_as_tensor(ht_value_get(map, key)));
+        if (status == HT_SUCCESS && (value != NULL || must_be_there(type, &group.settings, s)))
+            status = check_one(optimizer, index, s, ht_value_as_tensor(value));
     }
     return status;
 }
@@ -272,25 +280,32 @@ static ht_status check_state(ht_optimizer *optimizer, const ht_value *state)
     return status;
 }
 
+static ht_status load_one(ht_optimizer *optimizer, int index, int s, ht_tensor *x)
+{
+    ht_tensor **state = &optimizer->entries[index].state[s];
+    const ht_status status = ht__optimizer_new_state(optimizer, index, s, state);
+
+    return *state == NULL ? status
+                          : ht_copy_(*state, ht_to_device(x, (*state)->body->storage->device));
+}
+
 static ht_status load_entry(ht_optimizer *optimizer, int index, const ht_value *map)
 {
+    const ht_optimizer_type *type = optimizer->type;
     ht_optimizer_entry *entry = &optimizer->entries[index];
-    const ht_optimizer_group *group = &optimizer->groups[entry->group];
-    ht_status status;
+    ht_status status = HT_SUCCESS;
 
     ht__optimizer_drop_state(optimizer, index);
     entry->steps = (int64_t)number(map, "step");
     if (entry->steps == 0)
         return HT_SUCCESS;
-    status = ht__optimizer_make_state(optimizer, index);
-    if (optimizer->type->number_name != NULL)
-        entry->number = number(map, optimizer->type->number_name);
-    for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++) {
-        if (entry->state[s] != NULL)
-            status = ht_copy_(
-                entry->state[s],
-                ht_to_device(ht_value_as_tensor(ht_value_get(map, group->state_names[s])),
-                             entry->state[s]->body->storage->device));
+    if (type->number_name != NULL)
+        entry->number = number(map, type->number_name);
+    for (int s = 0; s < HT_OPTIMIZER_STATES && type->state_names[s] != NULL; s++) {
+        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, type->state_names[s]));
+
+        if (x != NULL && status == HT_SUCCESS)
+            status = load_one(optimizer, index, s, x);
     }
     return status;
 }
@@ -310,10 +325,8 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
         return status;
     optimizer->steps = (int64_t)number(state, "step");
     scope = ht_scope_open();
-    for (int g = 0; g < optimizer->group_count; g++) {
+    for (int g = 0; g < optimizer->group_count; g++)
         read_group(optimizer, state, g, &optimizer->groups[g]);
-        ht__optimizer_group_set(optimizer, g, &optimizer->groups[g].settings);
-    }
     for (int i = 0; i < optimizer->count && status == HT_SUCCESS; i++)
         status = load_entry(optimizer, i, ht_value_at(ht_value_get(state, "state"), i));
     if (status == HT_SUCCESS && optimizer->memory != NULL)

@@ -25,6 +25,7 @@ void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
     for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
         ht_release(optimizer->entries[index].state[s]);
         optimizer->entries[index].state[s] = NULL;
+        optimizer->entries[index].is_new[s] = false;
     }
 }
 
@@ -93,20 +94,38 @@ ht_status ht__optimizer_new_state(ht_optimizer *optimizer, int index, int state,
     return *made != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index)
+bool ht__optimizer_uses(const ht_optimizer_type *type, const ht_update_call *settings, int state)
+{
+    return type->state_names[state] != NULL && (type->uses == NULL || type->uses(settings, state));
+}
+
+static ht_status make_one(ht_optimizer *optimizer, int index, int state)
 {
     ht_optimizer_entry *entry = &optimizer->entries[index];
-    const ht_optimizer_group *group = &optimizer->groups[entry->group];
-    const ht_update_call settings = first_settings(optimizer, group);
+    const ht_tensor *there = entry->state[state];
+    ht_status status;
+
+    if (there != NULL)
+        return fits(optimizer->type, there->body, entry->parameter->body)
+                   ? HT_SUCCESS
+                   : refuse_state(index, there->body, entry->parameter->body);
+    status = ht__optimizer_new_state(optimizer, index, state, &entry->state[state]);
+    entry->is_new[state] = entry->state[state] != NULL;
+    return status;
+}
+
+ht_status ht__optimizer_make_state(ht_optimizer *optimizer, int index,
+                                   const ht_update_call *settings)
+{
+    ht_optimizer_entry *entry = &optimizer->entries[index];
+    const ht_update_call first = first_settings(optimizer, &optimizer->groups[entry->group]);
     ht_status status = HT_SUCCESS;
 
     if (entry->steps == 0 && optimizer->type->number_start != NULL)
-        entry->number = optimizer->type->number_start(&settings);
-    for (int s = 0; s < group->state_count && status == HT_SUCCESS; s++) {
-        if (entry->state[s] == NULL)
-            status = ht__optimizer_new_state(optimizer, index, s, &entry->state[s]);
-        else if (!fits(optimizer->type, entry->state[s]->body, entry->parameter->body))
-            status = refuse_state(index, entry->state[s]->body, entry->parameter->body);
+        entry->number = optimizer->type->number_start(&first);
+    for (int s = 0; s < HT_OPTIMIZER_STATES && status == HT_SUCCESS; s++) {
+        if (ht__optimizer_uses(optimizer->type, settings, s))
+            status = make_one(optimizer, index, s);
     }
     return status;
 }

@@ -31,11 +31,29 @@ static void set_table(ht_update_call *call, size_t parts, uint32_t count)
     call->call.row_operands = 2 + HT_UPDATE_STATES;
 }
 
+/* Elements begin ... begin + n - 1 of the states that the step uses, one after another. To the kernel
+ * a step with a new state is the first one: momentum may begin later than the steps. */
+static void add_states(ht_update_part *part, const ht_optimizer *optimizer,
+                       const ht_optimizer_entry *entry, int64_t begin)
+{
+    const ht_update_call *settings = &optimizer->groups[entry->group].arguments.settings;
+    int count = 0;
+
+    part->step = entry->steps + 1;
+    part->number = entry->number;
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
+        if (!ht__optimizer_uses(optimizer->type, settings, s))
+            continue;
+        if (entry->is_new[s])
+            part->step = 1;
+        part->state[count++] = ht__operand_part(entry->state[s]->body, begin, part->n, HT_WRITE);
+    }
+}
+
 /* Kernels walk contiguous memory; a parameter or gradient that is not goes through a copy. */
 static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *entry,
                             ht_tensor *grad, one_update *one, int64_t begin, int64_t end)
 {
-    const int states = optimizer->groups[entry->group].state_count;
     ht_tensor *parameter = ht_contiguous(entry->parameter);
 
     grad = ht_contiguous(grad);
@@ -45,8 +63,7 @@ static ht_status run_kernel(const ht_optimizer *optimizer, ht_optimizer_entry *e
     one->part.n = end - begin;
     one->part.param = ht__operand_part(parameter->body, begin, one->part.n, HT_WRITE);
     one->part.grad = ht__operand_part(grad->body, begin, one->part.n, HT_READ);
-    for (int s = 0; s < states; s++)
-        one->part.state[s] = ht__operand_part(entry->state[s]->body, begin, one->part.n, HT_WRITE);
+    add_states(&one->part, optimizer, entry, begin);
     if (end > begin &&
         HT_RUN(parameter, optimizer->type->kernel, one, "ht_optimizer_step") != HT_SUCCESS)
         return ht_error_get(NULL);
@@ -65,6 +82,14 @@ static ht_status ask_device(const ht_tensor *parameter)
     return HT_SUCCESS;
 }
 
+/* What the update that is due, or runs, needs. */
+static ht_status make_state(ht_optimizer *optimizer, int index)
+{
+    const int group = optimizer->entries[index].group;
+
+    return ht__optimizer_make_state(optimizer, index, &optimizer->groups[group].arguments.settings);
+}
+
 /* Before anything is updated: gradients that fit, states, and devices without an error. */
 static ht_status make_ready(ht_optimizer *optimizer)
 {
@@ -81,7 +106,7 @@ static ht_status make_ready(ht_optimizer *optimizer)
             continue;
         if (!ht__body_fits(grad->body, parameter->body))
             return refuse_gradient(i, grad->body, parameter->body);
-        status = ht__optimizer_make_state(optimizer, i);
+        status = make_state(optimizer, i);
         if (status == HT_SUCCESS && parameter->body->storage->device != asked)
             status = ask_device(parameter);
         if (status != HT_SUCCESS)
@@ -118,18 +143,15 @@ static ht_update_call *call_of(ht_optimizer *optimizer, const ht_optimizer_group
     return optimizer->call;
 }
 
-static void add_part(ht_update_call *call, const ht_optimizer_entry *entry, const ht_tensor *grad,
-                     int state_count)
+static void add_part(ht_update_call *call, const ht_optimizer *optimizer,
+                     const ht_optimizer_entry *entry, const ht_tensor *grad)
 {
     ht_update_part *part = &ht_update_parts(call)[call->call.rows];
 
     *part = (ht_update_part){.param = ht__operand_of(entry->parameter->body, HT_WRITE),
                              .grad = ht__operand_of(grad->body, HT_READ),
-                             .n = entry->parameter->body->lsize,
-                             .step = entry->steps + 1,
-                             .number = entry->number};
-    for (int s = 0; s < state_count; s++)
-        part->state[s] = ht__operand_of(entry->state[s]->body, HT_WRITE);
+                             .n = entry->parameter->body->lsize};
+    add_states(part, optimizer, entry, 0);
     call->call.rows += part->n > 0;
 }
 
@@ -151,7 +173,7 @@ static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *g
         if (optimizer->type->update != NULL || !goes_together(entry->parameter, grad, first))
             break;
         first = entry->parameter;
-        add_part(call, entry, grad, group->state_count);
+        add_part(call, optimizer, entry, grad);
     }
     if (call->call.rows == 0)
         return HT_SUCCESS;
@@ -169,6 +191,8 @@ static void count_step(ht_optimizer *optimizer, int index)
     const ht_step_arguments *arguments = &optimizer->groups[entry->group].arguments;
 
     entry->steps++;
+    for (int s = 0; s < HT_OPTIMIZER_STATES; s++)
+        entry->is_new[s] &= !ht__optimizer_uses(optimizer->type, &arguments->settings, s);
     if (optimizer->type->number_next != NULL)
         entry->number = optimizer->type->number_next(&arguments->settings, arguments->lr,
                                                      (double)entry->steps, entry->number);
@@ -219,8 +243,6 @@ static ht_status update_entry(ht_optimizer *optimizer, int index, ht_tensor *gra
     one.update.lr = group->arguments.lr;
     one.update.grad_scale = group->arguments.grad_scale;
     set_table(&one.update, offsetof(one_update, part), 1);
-    one.part.step = entry->steps + 1;
-    one.part.number = entry->number;
     if (optimizer->type->update != NULL)
         status = run_operations(optimizer, entry, grad, &one.update);
     else
@@ -272,7 +294,7 @@ ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tenso
 
     if (!ht__body_fits(grad->body, parameter->body))
         return refuse_gradient(index, grad->body, parameter->body);
-    status = ht__optimizer_make_state(optimizer, index);
+    status = make_state(optimizer, index);
     if (status == HT_SUCCESS)
         status = ask_device(parameter);
     return status != HT_SUCCESS ? status : update_entry(optimizer, index, grad, begin, end);

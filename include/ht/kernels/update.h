@@ -19,8 +19,9 @@ typedef struct ht_update_part {
 } ht_update_part;
 
 /* A step for float32 or float64 parameters. Each optimizer has its hyperparameters; states:
- *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf. The first step fills buf
- *             without reading it. buf is absent if momentum is 0;
+ *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf. Step 1 fills buf without
+ *             reading it; a buf that begins later begins with step 1, too. buf is absent if
+ *             momentum is 0;
  *   ADAM      lr, beta1, beta2, eps, weight_decay, decoupled (AdamW), amsgrad; m, v, then the
  *             greatest v if amsgrad;
  *   ADADELTA  lr, rho (beta1), eps, weight_decay; square average, accumulated delta;

@@ -87,8 +87,9 @@ static ht_status update(const ht_whole_step *step)
                          (ht_tensor *[]){state[ROWS], state[COLUMNS], change});
 }
 
-static ht_status check(const char *what, const ht_update_call *settings)
+static ht_status check(const char *what, const ht_update_call *settings, bool scheduled)
 {
+    (void)scheduled;
     if (settings->beta1 > 0)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: beta2_decay is %g, expected at most 0", what,
                        settings->beta1);

@@ -6,7 +6,7 @@
 #include "ht/kernels/optim.h"
 #include "optim/rules/rule.h"
 
-static bool keeps(const ht_update_call *settings, int state)
+static bool uses(const ht_update_call *settings, int state)
 {
     return state < 2 || settings->amsgrad;
 }
@@ -14,7 +14,7 @@ static bool keeps(const ht_update_call *settings, int state)
 #define ROW(type_name, is_decoupled)                                                    \
     {                                                                                   \
         .name = type_name, .kernel = HT_KERNEL_UPDATE_ADAM,                             \
-        .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .keeps = keeps,     \
+        .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .uses = uses,       \
         .decoupled = is_decoupled,                                                      \
         .settings = {HT_SETTING(ht_adam_options, beta1, beta1, 1),                      \
                      HT_SETTING(ht_adam_options, beta2, beta2, 1),                      \

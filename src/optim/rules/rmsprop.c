@@ -5,8 +5,8 @@
 #include "ht/kernels/optim.h"
 #include "optim/rules/rule.h"
 
-/* The kernel counts on the order of those that are kept. */
-static bool keeps(const ht_update_call *settings, int state)
+/* The kernel counts on the order of those that are used. */
+static bool uses(const ht_update_call *settings, int state)
 {
     return state == 0 || (state == 1 ? settings->centered : settings->momentum != 0);
 }
@@ -15,7 +15,7 @@ static const ht_optimizer_type type = {
     .name = "RMSprop",
     .kernel = HT_KERNEL_UPDATE_RMSPROP,
     .state_names = {"square_avg", "grad_avg", "momentum_buffer"},
-    .keeps = keeps,
+    .uses = uses,
     .settings = {HT_SETTING(ht_rmsprop_options, alpha, beta1, 1),
                  HT_SETTING(ht_rmsprop_options, eps, eps, INFINITY),
                  HT_SETTING(ht_rmsprop_options, weight_decay, weight_decay, INFINITY),

@@ -5,8 +5,9 @@
 #include "ht/kernels/optim.h"
 #include "optim/rules/rule.h"
 
-static ht_status check(const char *what, const ht_update_call *settings)
+static ht_status check(const char *what, const ht_update_call *settings, bool scheduled)
 {
+    (void)scheduled;
     if (settings->beta1 > 0 && settings->beta2 > 1)
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,

@@ -5,15 +5,15 @@
 #include "ht/kernels/optim.h"
 #include "optim/rules/rule.h"
 
-static bool keeps(const ht_update_call *settings, int state)
+static bool uses(const ht_update_call *settings, int state)
 {
     (void)state;
     return settings->momentum != 0;
 }
 
-static ht_status check(const char *what, const ht_update_call *settings)
+static ht_status check(const char *what, const ht_update_call *settings, bool scheduled)
 {
-    if (!settings->nesterov || (settings->momentum != 0 && settings->dampening == 0))
+    if (!settings->nesterov || ((settings->momentum != 0 || scheduled) && settings->dampening == 0))
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                    "%s: nesterov needs momentum above 0 and dampening 0, got %g and %g", what,
@@ -24,7 +24,7 @@ static const ht_optimizer_type type = {
     .name = "SGD",
     .kernel = HT_KERNEL_UPDATE_SGD,
     .state_names = {"momentum_buffer"},
-    .keeps = keeps,
+    .uses = uses,
     .check = check,
     .settings = {HT_SETTING(ht_sgd_options, momentum, momentum, INFINITY),
                  HT_SETTING(ht_sgd_options, dampening, dampening, INFINITY),

@@ -44,8 +44,9 @@ static ht_status update(const ht_whole_step *step)
                                          ht_where(rows, moved, step->parameter)});
 }
 
-static ht_status check(const char *what, const ht_update_call *settings)
+static ht_status check(const char *what, const ht_update_call *settings, bool scheduled)
 {
+    (void)scheduled;
     if (settings->eps > 0)
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: eps is 0, expected a number above 0", what);

@@ -26,32 +26,10 @@ ht_status ht__optim_check_momentum(const char *what, const ht_optimizer *optimiz
                    optimizer->type->name);
 }
 
-/* A momentum of 0 may keep no state, so that what is kept differs from then on. */
-static ht_status set(ht_optimizer *optimizer, int index, double momentum)
+void ht__optim_set_momentum(ht_optimizer *optimizer, double momentum)
 {
-    ht_optimizer_group *group = &optimizer->groups[index];
-    ht_update_call settings = group->settings;
-    const int before = group->state_count;
+    const int setting = momentum_of(optimizer->type);
 
-    ht__optim_set_setting(optimizer->type, &settings, momentum_of(optimizer->type), momentum);
-    if (optimizer->type->keeps != NULL && (momentum == 0) != (before == 0) &&
-        optimizer->deferral != NULL) {
-        ht_status status = optimizer->deferral->drain(optimizer->deferral->user);
-
-        if (status != HT_SUCCESS)
-            return status;
-    }
-    ht__optimizer_group_set(optimizer, index, &settings);
-    for (int i = group->first; group->state_count != before && i < group->first + group->count; i++)
-        ht__optimizer_drop_state(optimizer, i);
-    return HT_SUCCESS;
-}
-
-ht_status ht__optim_set_momentum(ht_optimizer *optimizer, double momentum)
-{
-    ht_status status = HT_SUCCESS;
-
-    for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
-        status = set(optimizer, g, momentum);
-    return status;
+    for (int g = 0; g < optimizer->group_count; g++)
+        ht__optim_set_setting(optimizer->type, &optimizer->groups[g].settings, setting, momentum);
 }

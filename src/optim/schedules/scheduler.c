@@ -89,7 +89,7 @@ static ht_schedule_plan new_plan(const ht_optimizer *optimizer)
 static ht_status carry_out(ht_schedule_plan *plan, ht_optimizer *optimizer, ht_status status)
 {
     if (status == HT_SUCCESS && !isnan(plan->momentum))
-        status = ht__optim_set_momentum(optimizer, plan->momentum);
+        ht__optim_set_momentum(optimizer, plan->momentum);
     for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)
         optimizer->groups[g].lr = plan->lr[g];
     ht__free(plan->lr);

@@ -29,9 +29,10 @@ ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list)
     for (int i = 0; i < optimizer->count; i++) {
         const ht_optimizer_entry *entry = &optimizer->entries[i];
 
-        if (ht__optimizer_make_state(optimizer, i) != HT_SUCCESS)
+        if (ht__optimizer_make_state(optimizer, i, &optimizer->groups[entry->group].settings) !=
+            HT_SUCCESS)
             return ht_error_get(NULL);
-        for (int s = 0; s < optimizer->groups[entry->group].state_count; s++) {
+        for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
             if (entry->state[s] != NULL)
                 ht_value_append(list, ht_value_tensor(entry->state[s]));
         }

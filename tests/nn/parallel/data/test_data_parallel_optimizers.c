@@ -97,6 +97,66 @@ static void test_muon_steps_later(void **state)
     assert_memory_equal(blocking, deferred, sizeof blocking);
 }
 
+/* The momentum goes to 0 and back; the wrapper comes after `before` steps, when rank 0 alone has the
+ * states. */
+static void train_cycle(bool centered, bool alone, bool blocking, int before, double values[VALUES])
+{
+    ht_module *net = new_net(3), *model = net;
+    ht_rmsprop_options rmsprop = ht_rmsprop_options_default();
+    ht_sgd_options sgd = ht_sgd_options_default();
+    ht_cyclic_lr_options cyclic = ht_cyclic_lr_options_default();
+    ht_optimizer *o;
+    ht_scheduler *s;
+
+    sgd.dampening = 0.25;
+    rmsprop.eps = 1e-2;
+    rmsprop.centered = true;
+    cyclic.step_size_up = 2;
+    cyclic.base_momentum = centered ? 0 : 0.75;
+    cyclic.max_momentum = 0.75 - cyclic.base_momentum;
+    o = centered ? ht_optim_rmsprop(ht_module_parameters(net), 0.01, &rmsprop)
+                 : ht_optim_sgd(ht_module_parameters(net), 0.01, &sgd);
+    s = ht_optim_cyclic_lr(o, 0.01, 0.05, &cyclic);
+    for (int step = 0; step < 3 * STEPS; step++) {
+        ht_scope *scope = ht_scope_open();
+        int64_t first = 0, count = 12;
+
+        if (step == before && !alone)
+            model = ht_nn_data_parallel(net, HT_COMM_WORLD, o, blocking);
+        if (step >= before && !alone)
+            ht_comm_chunk(HT_COMM_WORLD, 12, ht_test_rank, &first, &count);
+        ht_optimizer_zero_grad(o);
+        if (alone || step >= before || ht_test_rank == 0) {
+            assert_int_equal(backward_rows(model, 100 * step + first, count), HT_SUCCESS);
+            assert_int_equal(ht_optimizer_step(o), HT_SUCCESS);
+        }
+        assert_int_equal(ht_scheduler_step(s), HT_SUCCESS);
+        ht_scope_close(scope);
+    }
+    read_parameters(net, values);
+    ht_release(s);
+    if (!alone)
+        ht_release(model);
+    ht_release(net);
+    ht_release(o);
+}
+
+static void test_momentum_through_zero(void **state)
+{
+    double alone[VALUES], blocking[VALUES], deferred[VALUES];
+
+    (void)state;
+    for (int centered = 0; centered < 2; centered++) {
+        train_cycle(centered, true, true, 0, alone);
+        for (int before = 0; before <= 7; before++) {
+            train_cycle(centered, false, true, before, blocking);
+            train_cycle(centered, false, false, before, deferred);
+            assert_true(distance(blocking, alone) <= 1e-12);
+            assert_memory_equal(blocking, deferred, sizeof blocking);
+        }
+    }
+}
+
 /* Two optimizers do not make a wrapper blocking; each one may be. */
 static void test_each_optimizer_has_its_mode(void **state)
 {
@@ -241,7 +301,7 @@ static void test_init_sync_off_broadcasts_nothing(void **state)
 
 HT_TEST_SUITE(test_data_parallel_optimizers,
               cmocka_unit_test(test_two_optimizers_with_their_own_steps),
-              cmocka_unit_test(test_muon_steps_later),
+              cmocka_unit_test(test_momentum_through_zero), cmocka_unit_test(test_muon_steps_later),
               cmocka_unit_test(test_each_optimizer_has_its_mode),
               cmocka_unit_test(test_a_shared_parameter_gets_both_updates),
               cmocka_unit_test(test_refused_options),
