@@ -85,7 +85,41 @@ static void groups_take_turns_again_after_a_reset(void **state)
     end(&s);
 }
 
+/* A schedule moves the momentum to 0 and back: the buffer is averaged all the while. */
+static void test_momentum_through_zero(void **state)
+{
+    ht_daso_options o = options_of(1, 1, HT_FLOAT32);
+    ht_sgd_options sgd = ht_sgd_options_default();
+    ht_cyclic_lr_options cyclic = ht_cyclic_lr_options_default();
+    ht_module *net = new_points(HT_FLOAT64, 1);
+    ht_scheduler *schedule;
+    struct setting s;
+
+    (void)state;
+    o.exchange_momentum = true;
+    sgd.momentum = 0.9;
+    cyclic.step_size_up = 2;
+    cyclic.base_momentum = 0;
+    s = set_daso(1, net, ht_optim_sgd(trainable(net), 0.05, &sgd), 3, 10, &o);
+    schedule = ht_optim_cyclic_lr(s.optimizer, 0.01, 0.05, &cyclic);
+    for (int batch = 0; batch < 10; batch++) {
+        ht_tensor *p = points_of(&s)->first;
+        double mine, root;
+
+        ht_tensor_set_grad(p, ht_full(p->body->ndim, p->body->shape, batch + ht_test_rank + 1,
+                                      HT_FLOAT64, HT_LOCAL));
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+        root = mine = value_of(ht_optimizer_state(s.optimizer, 0, "momentum_buffer"));
+        MPI_Bcast(&root, 1, MPI_DOUBLE, 0, ht_comm_mpi(s.comm));
+        assert_true(mine == root && mine > 0);
+        assert_int_equal(ht_scheduler_step(schedule), HT_SUCCESS);
+    }
+    ht_release(schedule);
+    end(&s);
+}
+
 HT_TEST_SUITE(test_daso_exchange, cmocka_unit_test(test_16_bits_in_blocking_phases_only),
+              cmocka_unit_test(test_momentum_through_zero),
               cmocka_unit_test(test_differences_count_from_the_last_mean),
               cmocka_unit_test(test_outer_steps_in_cycling_epochs_only),
               cmocka_unit_test(groups_take_turns_again_after_a_reset));
