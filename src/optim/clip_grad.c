@@ -214,10 +214,9 @@ static ht_status clip_value(const char *what, ht_tensor *grad, void *limit)
 
 static ht_status check_norm_type(const char *what, double norm_type)
 {
-    if (norm_type > 0 && norm_type != HT_NORM_FRO)
+    if (norm_type > 0)
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: norm_type is %g, expected a number above 0 other than HT_NORM_FRO", what,
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: norm_type is %g, expected a number above 0", what,
                    norm_type);
 }
 

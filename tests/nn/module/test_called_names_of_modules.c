@@ -98,7 +98,6 @@
     X(ht_vector_to_parameters(ht_ones_ext(HT_SHAPE(6), HT_FLOAT32, HT_NONE, other, HT_COMM_SELF),  \
                               ht_value_tensors(HT_LIST(ht_tensor *, x))),                          \
       DEVICE, "ht_vector_to_parameters: ")                                                         \
-    X(ht_get_total_norm(apart, HT_NORM_FRO, false), ARGUMENT, "ht_get_total_norm: norm_type is 1") \
     X(ht_metric_result(NULL), ARGUMENT, "ht_metric_result: the metric is NULL")
 
 /* Of a wrapped linear layer `net`, a tensor (2, 3), an optimizer's wrapper and its state. */
