@@ -236,6 +236,7 @@ static void a_handle_that_cannot_follow_a_write_is_an_error(void **state)
     ht_tensor_set_(alias, y);
     assert_int_equal(ht_copy_(y, a), HT_SUCCESS);
     HT_TEST_EXPECT_ERROR(ht_mul_scalar(alias, 2), HT_ERR_STATE, "shares its memory");
+    HT_TEST_EXPECT_ERROR(ht_flip(alias, HT_AXES(0)), HT_ERR_STATE, "shares its memory");
     HT_TEST_EXPECT_ERROR(ht_fill_(alias, 2), HT_ERR_STATE, "shares its memory");
 }
 

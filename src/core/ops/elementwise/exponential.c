@@ -49,9 +49,10 @@ static void square_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     gin[0] = ht_mul(ht_mul_scalar(g, 2), ht__conj(ht_node_saved(node, 0)));
 }
 
+/* y + 1 would be 0 where y rounds to -1. */
 static void expm1_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = ht_mul(g, ht_add_scalar(ht_node_saved(node, 0), 1));
+    gin[0] = ht_mul(g, ht_exp(ht_node_saved(node, 0)));
 }
 
 static void log1p_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -113,7 +114,7 @@ static void hypot_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     HT_UNARY(f, .kernel = HT_KERNEL_##name, .result = HT_RESULT_FLOAT, .save = saved, .backward = f##_backward)
 FLOATING(exp, EXP, HT_SAVE_OUTPUT)
 FLOATING(exp2, EXP2, HT_SAVE_OUTPUT)
-FLOATING(expm1, EXPM1, HT_SAVE_OUTPUT)
+FLOATING(expm1, EXPM1, HT_SAVE_INPUT)
 FLOATING(log, LOG, HT_SAVE_INPUT)
 FLOATING(log2, LOG2, HT_SAVE_INPUT)
 FLOATING(log10, LOG10, HT_SAVE_INPUT)

@@ -102,7 +102,7 @@ ht_tensor *ht_flip(ht_tensor *x, int count, const int axes[])
         seen |= 1u << axis;
     }
     last = x->body->split; /* what it makes is a copy, and no view */
-    for (axis = 0; axis < x->body->ndim; axis++) {
+    for (axis = 0; x != NULL && axis < x->body->ndim; axis++) {
         if ((seen >> axis & 1) != 0 && axis != last)
             x = ht__flip_axis("ht_flip", x, axis);
     }

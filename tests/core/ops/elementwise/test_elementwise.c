@@ -278,10 +278,23 @@ static void complex_gradients_are_the_derivative(void **state)
     }
 }
 
+/* Where the result rounds to -1, it does not tell the slope. */
+static void the_slope_of_expm1_is_kept_far_below_0(void **state)
+{
+    const float at = -24;
+    ht_tensor *x = ht_array(&at, 1, (int64_t[]){1}, HT_FLOAT32, HT_NONE);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    assert_int_equal(ht_backward(ht_sum(ht_expm1(x), HT_NONE)), HT_SUCCESS);
+    assert_true(fabs(ht_item(ht_tensor_grad(x)) / exp(-24) - 1) < 1e-6);
+}
+
 HT_TEST_SUITE(test_elementwise, cmocka_unit_test(values_depend_on_no_split),
               cmocka_unit_test(ends_of_the_range_and_nan),
               cmocka_unit_test(complex_numbers_have_values),
               cmocka_unit_test(other_dtypes_are_errors),
               cmocka_unit_test(in_place_refuses_a_dtype_that_cannot_hold_the_result),
               cmocka_unit_test(gradients_are_the_derivative),
-              cmocka_unit_test(complex_gradients_are_the_derivative));
+              cmocka_unit_test(complex_gradients_are_the_derivative),
+              cmocka_unit_test(the_slope_of_expm1_is_kept_far_below_0));
