@@ -153,7 +153,8 @@ static bool fills_by_mask(const ht_tensor *x, int count, const ht_index key[],
 
     return values->body->number != NULL && x != NULL && mask != NULL &&
            mask->body->dtype == HT_BOOL && ht__body_same_shape(x->body, mask->body) &&
-           ht__body_same_slabs(x->body, mask->body) && !ht__body_overlaps(x->body, mask->body) &&
+           ht__body_same_slabs(x->body, mask->body) &&
+           (x->body == mask->body || x->body->storage != mask->body->storage) && /* on all ranks */
            !ht__has_history(x);
 }
 

@@ -435,8 +435,25 @@ static void misuse(void **state)
     ht_scope_close(scope);
 }
 
+/* Whether the local parts overlap is not the same on all ranks, and some have no rows. */
+static void masks_beside_x_in_one_memory(void **state)
+{
+    (void)state;
+    for (int64_t rows = 1; rows < 5; rows++) {
+        ht_tensor *both = ht_ones(HT_SHAPE(rows, 6), HT_BOOL, 0);
+        ht_tensor *x = ht_narrow(both, 1, 0, 3), *mask = ht_narrow(both, 1, 3, 6);
+
+        assert_int_equal(ht_setitem_(x, HT_KEY(mask), ht_scalar(0)), HT_SUCCESS);
+        assert_true(ht_item(ht_sum(x, HT_NONE)) == 0);
+        assert_true(ht_item(ht_sum(mask, HT_NONE)) == 3 * (double)rows);
+        assert_int_equal(ht_setitem_(mask, HT_KEY(mask), ht_scalar(0)), HT_SUCCESS);
+        assert_true(ht_item(ht_sum(both, HT_NONE)) == 0);
+    }
+}
+
 HT_TEST_SUITE(test_getitem_rows, cmocka_unit_test(every_key_of_every_split),
               cmocka_unit_test(gradients), cmocka_unit_test(splits_of_results),
               cmocka_unit_test(take_and_put_by_index_tensors), cmocka_unit_test(odd_indices),
               cmocka_unit_test(keys_in_the_memory_that_is_written),
-              cmocka_unit_test(many_rows_travel_between_all_ranks), cmocka_unit_test(misuse));
+              cmocka_unit_test(many_rows_travel_between_all_ranks), cmocka_unit_test(misuse),
+              cmocka_unit_test(masks_beside_x_in_one_memory));
