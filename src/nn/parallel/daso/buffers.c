@@ -24,16 +24,17 @@ static void add_buffer(const char *name, ht_tensor *x, void *list)
         ht_value_append(list, ht_value_tensor(x));
 }
 
-ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list)
+ht_status ht__daso_add_states(ht_optimizer *optimizer, bool resting, ht_value *list)
 {
     for (int i = 0; i < optimizer->count; i++) {
         const ht_optimizer_entry *entry = &optimizer->entries[i];
+        const ht_update_call *settings = &optimizer->groups[entry->group].settings;
 
-        if (ht__optimizer_make_state(optimizer, i, &optimizer->groups[entry->group].settings) !=
-            HT_SUCCESS)
+        if (ht__optimizer_make_state(optimizer, i, settings) != HT_SUCCESS)
             return ht_error_get(NULL);
         for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
-            if (entry->state[s] != NULL)
+            if (entry->state[s] != NULL &&
+                (resting || ht__optimizer_uses(optimizer->type, settings, s)))
                 ht_value_append(list, ht_value_tensor(entry->state[s]));
         }
     }
@@ -56,7 +57,8 @@ static ht_value *shared_tensors(ht_daso *daso)
     daso->parameters = ht_value_count(list);
     ht_module_named_buffers(daso->model, add_buffer, list);
     daso->states = ht_value_count(list);
-    if (daso->options.exchange_momentum && ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
+    if (daso->options.exchange_momentum &&
+        ht__daso_add_states(daso->optimizer, true, list) != HT_SUCCESS)
         return NULL;
     daso->shared = ht_value_count(list);
     return list;
@@ -121,7 +123,7 @@ ht_status ht__daso_renew_states(const char *what, ht_daso *daso)
     if (!daso->options.exchange_momentum)
         return HT_SUCCESS;
     list = ht_value_list();
-    if (ht__daso_add_states(daso->optimizer, list) != HT_SUCCESS)
+    if (ht__daso_add_states(daso->optimizer, true, list) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (ht_value_count(list) != daso->shared - daso->states)
         return HT_FAIL(daso->comm, HT_ERR_STATE,

@@ -94,8 +94,9 @@ void ht__daso_buffers_fini(ht_daso *daso);
  * loaded, take their places again. */
 ht_status ht__daso_renew_states(const char *what, ht_daso *daso);
 
-/* The optimizer's state tensors, made where they are not there yet, at the end of the list. */
-ht_status ht__daso_add_states(ht_optimizer *optimizer, ht_value *list);
+/* The optimizer's state tensors, made where they are not there yet, at the end of the list. resting:
+ * also those that a momentum of 0 leaves alone, which not all ranks may have. */
+ht_status ht__daso_add_states(ht_optimizer *optimizer, bool resting, ht_value *list);
 
 /* Whether blocking exchanges travel in 16 bits. */
 static inline bool ht__daso_rounds(const ht_daso *daso)

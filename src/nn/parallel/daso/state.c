@@ -28,8 +28,9 @@ ht_flat_tensors *ht__daso_flat_states(const ht_daso *daso)
 {
     ht_value *list = ht_value_list();
 
-    return ht__daso_add_states(daso->optimizer, list) == HT_SUCCESS ? ht__flat_new(list, NULL)
-                                                                    : NULL;
+    return ht__daso_add_states(daso->optimizer, false, list) == HT_SUCCESS
+               ? ht__flat_new(list, NULL)
+               : NULL;
 }
 
 /* One row for each rank. */

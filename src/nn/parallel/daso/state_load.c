@@ -3,12 +3,14 @@
  * Loading DASO's state. It is checked on all ranks before anything is changed on any rank. If the
  * state comes from a job with other ranks or nodes, each rank begins with a mean. */
 #include "core/ops/ops.h"
+
 #include "nn/parallel/daso/daso.h"
 #include "nn/parallel/daso/state.h"
 #include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "ht/autograd.h"
 #include "ht/factories.h"
@@ -263,8 +265,13 @@ static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_te
     }
     if (status == HT_SUCCESS)
         status = ht__flat_scatter(what, flat, flat->count, NULL, NULL);
-    for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++)
-        daso->optimizer->entries[i].steps = (int64_t)counts[i];
+    for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++) {
+        ht_optimizer_entry *entry = &daso->optimizer->entries[i];
+
+        entry->steps = (int64_t)counts[i];
+        if (entry->steps > 0) /* its states are those of updates */
+            memset(entry->is_new, 0, sizeof entry->is_new);
+    }
     if (status == HT_SUCCESS && daso->optimizer->type->number_name != NULL)
         status = load_numbers(daso, state);
     if (!is_same_job(daso, state))
