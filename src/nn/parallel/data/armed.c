@@ -21,7 +21,7 @@ static double begin_one(ht_data_parallel *dp, ht_tensor *root)
     bool worthless = dp->pass_weight == 0, idle = worthless && !ht__graph_may_wait(root), sync;
 
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS) { /* on this rank maybe alone */
-        ht__dp_begin_broken(dp);
+        ht__dp_begin_counted(dp, sync);
         return -1;
     }
     if (ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)

@@ -128,6 +128,7 @@ static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number
  * Whether a forward pass that waits has failed. */
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 ht_status ht__dp_begin_broken(ht_data_parallel *dp);
+ht_status ht__dp_begin_counted(ht_data_parallel *dp, bool sync); /* the same, counted already */
 ht_status ht__dp_begin_lost(ht_data_parallel *dp);
 void ht__dp_all_lost(void);
 bool ht__dp_any_failed(void);

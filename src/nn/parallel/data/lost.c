@@ -18,24 +18,31 @@ static ht_status count_idle(ht_data_parallel *dp, bool *sync)
     return status;
 }
 
-/* A pass to which this rank cannot bring what others count on. Its error stays what it was: the
- * program has not seen it yet. */
-ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+ht_status ht__dp_begin_counted(ht_data_parallel *dp, bool sync)
 {
     ht_error_kept cause;
     ht_status status;
-    bool sync = false, held;
 
     ht__error_set_aside(&cause);
     ht__reducer_break(dp->reducer, true, &cause);
-    held = ht__error_hold(true);
-    if (count_idle(dp, &sync) != HT_SUCCESS) /* on other ranks it may be counted */
-        ht_error_clear();
-    ht__error_hold(held);
     /* Not worthless: what travels is divided by the sum of weights. */
     status = ht__reducer_begin(dp->reducer, 1, sync, true);
     ht__error_put_back(&cause);
     return status != HT_SUCCESS ? status : cause.code;
+}
+
+ht_status ht__dp_begin_broken(ht_data_parallel *dp)
+{
+    ht_error_kept cause;
+    bool sync = false, held;
+
+    ht__error_set_aside(&cause);
+    held = ht__error_hold(true);
+    if (count_idle(dp, &sync) != HT_SUCCESS) /* on other ranks it may be counted */
+        ht_error_clear();
+    ht__error_hold(held);
+    ht__error_put_back(&cause);
+    return ht__dp_begin_counted(dp, sync);
 }
 
 /* Where no loss tells which forward passes a pass is of. */
