@@ -33,6 +33,8 @@ extern _Thread_local const char *ht__layer;
  * around calls of the program's own functions. */
 const char *ht__named(const char *what);
 void ht__named_end(const char *outer);
+/* As ht__named, around calls of the program's own functions: their messages name what they call. */
+const char *ht__unnamed(void);
 
 /* Whether a public function `what` got NULL for `name`. A NULL from an earlier error was reported
  * with that error, and passes through. Any other NULL is reported here: HT_ERR_ARGUMENT "what: the

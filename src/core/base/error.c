@@ -92,6 +92,14 @@ const char *ht__named(const char *what)
     return outer;
 }
 
+const char *ht__unnamed(void)
+{
+    const char *outer = called;
+
+    called = NULL;
+    return outer;
+}
+
 void ht__named_end(const char *outer)
 {
     called = outer;

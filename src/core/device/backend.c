@@ -36,11 +36,10 @@ static void service_log(int level, const char *format, ...)
  * program calls now. */
 static void record(ht_status kind, const char *format, va_list arguments)
 {
-    const char *const named = ht__named(__func__);
+    const char *const named = ht__unnamed();
     char text[1024];
 
     vsnprintf(text, sizeof text, format, arguments);
-    ht__named_end(NULL);
     ht__error_set(kind, "%s", text);
     ht__named_end(named);
 }
