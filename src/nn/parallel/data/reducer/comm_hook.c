@@ -164,7 +164,6 @@ static void add_sum(ht_grad_bucket *bucket, ht_hook_sum sum)
 
 static void call_hook(ht_grad_bucket *bucket)
 {
-    ht_reducer *reducer = bucket->reducer;
     ht_error_kept earlier;
     ht_status status;
     ht_scope *scope = ht_scope_open();
@@ -173,7 +172,7 @@ static void call_hook(ht_grad_bucket *bucket)
 
     ht__error_set_aside(&earlier);
     bucket->running = true;
-    status = reducer->hook(bucket, bucket->round, reducer->hook_state);
+    status = bucket->reducer->hook(bucket, bucket->round, bucket->reducer->hook_state);
     bucket->running = false;
     if (status != HT_SUCCESS)
         keep_failure(bucket, status);
