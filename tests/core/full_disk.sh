@@ -156,7 +156,7 @@ for ranks in 1 2; do
     for suffix in npy csv; do
         save "$ranks" disk/x.$suffix by-name - 1000 1
         saying "a file $suffix in the place of another, $ranks ranks" \
-            "ht_save_$suffix: cannot write disk/x.$suffix: cannot reserve [0-9]* bytes: No space left on device"
+            "ht_save: cannot write disk/x.$suffix: cannot reserve [0-9]* bytes: No space left on device"
     done
 done
 
@@ -167,7 +167,7 @@ for room in 0 4096 16384; do
     "$converter" data disk/x.h5 >out 2>err
     status=$?
     if [ "$status" -eq 1 ] && [ "$(ls disk)" = other ] && [ "$(wc -l <err)" -eq 1 ] &&
-        grep -q '^ht: ht_idx_to_hdf5: cannot write disk/x.h5: No space left on device$' err; then
+        grep -q '^ht: ht_idx_to_hdf5_ext: cannot write disk/x.h5: No space left on device$' err; then
         result ok "ht-idx2hdf5 with room for $room bytes"
     else
         result 'not ok' "ht-idx2hdf5 with room for $room bytes: status $status"

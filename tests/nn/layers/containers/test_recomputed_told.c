@@ -251,11 +251,15 @@ static void a_rank_that_refuses_its_loss_tells_the_others(void **state)
 }
 
 /* A graph that another thread recorded. */
+static ht_device *device; /* of the tests; each thread has its own default */
+
 static void *record_elsewhere(void *net)
 {
     ht_scope *scope = ht_scope_open();
-    ht_tensor *y = ht_retain(ht_square(ht_forward(net, batch())));
+    ht_tensor *y;
 
+    ht_use_device(device);
+    y = ht_retain(ht_square(ht_forward(net, batch())));
     ht_scope_close(scope);
     return y;
 }
@@ -265,6 +269,7 @@ static ht_tensor *recorded_elsewhere(ht_module *net)
     pthread_t thread;
     void *y = NULL;
 
+    device = ht_get_device();
     assert_int_equal(pthread_create(&thread, NULL, record_elsewhere, net), 0);
     assert_int_equal(pthread_join(thread, &y), 0);
     return ht_scope_adopt(y);
