@@ -201,10 +201,13 @@ static void a_wrapper_that_cannot_begin_is_told_to_all(void **state)
 
 enum { MANY = 50 };
 
+static ht_device *device; /* of the tests; each thread has its own default */
+
 static void *run_forward(void *dp)
 {
     ht_scope *scope = ht_scope_open();
 
+    ht_use_device(device);
     loss_of(dp, 0, 4);
     ht_scope_close(scope);
     return NULL;
@@ -227,6 +230,7 @@ static void another_thread_may_release_a_wrapper(void **state)
     pthread_t thread;
 
     (void)state;
+    device = ht_get_device();
     for (int i = 0; i < MANY; i++) {
         nets[i] = new_net(4);
         wrappers[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, true);
