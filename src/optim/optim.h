@@ -155,7 +155,7 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *x, ht_kernel kerne
 /* *loss <- the loss of the closure, called with gradients on (optimizer.c). */
 ht_status ht__optimizer_loss(ht_loss_fn *closure, void *user, double *loss);
 
-/* ht_optimizer_step, as a part of `what` (optimizer.c). */
+/* ht_optimizer_step; errors name the public function `what` (optimizer.c). */
 ht_status ht__optimizer_step(const char *what, ht_optimizer *optimizer);
 
 /* hooks.c: those before the step, or those after it; up to the first that fails. */

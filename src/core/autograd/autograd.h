@@ -69,7 +69,7 @@ typedef struct ht_backward_observer {
 void ht__backward_observe(ht_backward_observer *observer); /* again: nothing changes */
 void ht__backward_leave(ht_backward_observer *observer);   /* who is not there: nothing */
 
-/* ht_backward, as a part of `what`: errors of the loss are that function's. */
+/* ht_backward; errors of the loss name the public function `what`. */
 ht_status ht__backward(const char *what, ht_tensor *loss);
 
 /* What the engine tells them; begins: the product; failed: whether anyone heard it. */

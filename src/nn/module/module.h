@@ -156,7 +156,7 @@ void ht__module_leave(ht_module *module, ht_forward_observer *observer);
  * of one that is parametrized, scoped. NULL after an error of the public function `what`. */
 ht_tensor *ht__module_parameter(const char *what, ht_module *module, const char *name);
 
-/* ht_nn_register_parametrization, as a part of `what` (module/parametrize/parametrize.c). */
+/* ht_nn_register_parametrization; errors name `what` (module/parametrize/parametrize.c). */
 ht_status ht__register_parametrization(const char *what, ht_module *module, const char *name,
                                        ht_module *parametrization,
                                        ht_right_inverse_fn *right_inverse);

@@ -19,7 +19,7 @@ struct ht_optim_wrapper {
     ht_optim_update last;
 };
 
-/* ht_optim_wrapper_update_params, as a part of `what`. */
+/* ht_optim_wrapper_update_params; errors name the public function `what`. */
 ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, ht_tensor *loss);
 
 /* loss_scaler.c. Divides the gradients again; *finite, the same on all ranks: they can be used. */

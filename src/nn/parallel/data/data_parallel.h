@@ -77,7 +77,7 @@ struct ht_data_parallel {
     ht_data_parallel *next_joining;
 };
 
-/* ht_data_parallel_backward, as a part of `what`. */
+/* ht_data_parallel_backward; errors name the public function `what`. */
 ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *loss);
 
 /* wrapper.c. The struct of a data-parallel wrapper; NULL when the module is none. */
