@@ -16,7 +16,7 @@ not ok 9 - test_harness:hangs [ranks 3]: no end after LIMIT s
 
 # The test that hangs lasts as long as any may take: more only where the others do not come to their end in it.
 for limit in 15 60 240; do
-    HT_TEST_RANKS=3 HT_TEST_TIMEOUT=$limit "$SHELL" "$srcdir/tests/mpi-run.sh" tests/run-harness \
+    HT_TEST_RANKS=3 HT_TEST_TIMEOUT=$limit "${SHELL:-sh}" "$srcdir/tests/mpi-run.sh" tests/run-harness \
         >harness.out 2>harness.err
     grep 'no end after' harness.out | grep -qv ':hangs ' || break
 done
