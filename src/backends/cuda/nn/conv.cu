@@ -25,9 +25,36 @@ struct conv {
     int64_t in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL];
     int64_t stride[HT_SPATIAL], padding[HT_SPATIAL], dilation[HT_SPATIAL];
     int64_t x_image, x_channel, x_step[HT_SPATIAL]; /* strides of x */
-    int64_t pixels, taps, k;                        /* of y, of a window; k = c taps */
-    bool last;                                      /* y is channels-last */
+    int64_t pixels, taps, k, area; /* of y, of a window, k = c taps; of a channel of x */
+    bool last;                     /* y is channels-last */
+    struct {
+        ht_cuda_divisor k, taps, pixels, area, c;
+        ht_cuda_divisor in[HT_SPATIAL], kernel[HT_SPATIAL], out[HT_SPATIAL], stride[HT_SPATIAL];
+    } by;
 };
+
+/* Whether kernels count with 32 bits what they have of one image. */
+static bool is_countable(const conv *v)
+{
+    const int64_t most = INT64_C(1) << 31;
+
+    return v->area > 0 && v->k < most && v->pixels < most && v->c * v->area < most;
+}
+
+static void set_divisors(conv *v)
+{
+    v->by.k = ht_cuda_divisor_of((uint32_t)v->k);
+    v->by.taps = ht_cuda_divisor_of((uint32_t)v->taps);
+    v->by.pixels = ht_cuda_divisor_of((uint32_t)v->pixels);
+    v->by.area = ht_cuda_divisor_of((uint32_t)v->area);
+    v->by.c = ht_cuda_divisor_of((uint32_t)v->c);
+    for (int axis = 0; axis < HT_SPATIAL; axis++) {
+        v->by.in[axis] = ht_cuda_divisor_of((uint32_t)v->in[axis]);
+        v->by.kernel[axis] = ht_cuda_divisor_of((uint32_t)v->kernel[axis]);
+        v->by.out[axis] = ht_cuda_divisor_of((uint32_t)v->out[axis]);
+        v->by.stride[axis] = ht_cuda_divisor_of((uint32_t)v->stride[axis]);
+    }
+}
 
 static bool make_conv(const ht_conv_call *from, conv *v)
 {
@@ -42,7 +69,7 @@ static bool make_conv(const ht_conv_call *from, conv *v)
     v->o = from->o / from->groups;
     v->x_image = from->x_stride[0];
     v->x_channel = from->x_stride[1];
-    v->pixels = v->taps = 1;
+    v->pixels = v->taps = v->area = 1;
     for (int axis = 0; axis < HT_SPATIAL; axis++) {
         const int at = axis - (HT_SPATIAL - from->spatial);
 
@@ -55,6 +82,7 @@ static bool make_conv(const ht_conv_call *from, conv *v)
         v->x_step[axis] = at < 0 ? 0 : from->x_stride[2 + at];
         v->pixels *= v->out[axis];
         v->taps *= v->kernel[axis];
+        v->area *= v->in[axis];
     }
     v->k = v->c * v->taps;
     for (int at = from->spatial - 1; at >= 0; at--) {
@@ -70,13 +98,15 @@ static bool make_conv(const ht_conv_call *from, conv *v)
 /* Whether an image is too large for this way. */
 static bool is_too_large(const conv *v, size_t size)
 {
-    return v->pixels * v->k > (int64_t)(MOST_BYTES / size);
+    return !is_countable(v) || v->pixels * v->k > (int64_t)(MOST_BYTES / size);
 }
 
 /* How many images at a time. */
 static int64_t images_of(const conv *v, size_t size)
 {
-    const int64_t most = (int64_t)(COLUMN_BYTES / size) / (v->pixels * v->k);
+    const int64_t columns = (int64_t)(COLUMN_BYTES / size) / (v->pixels * v->k);
+    const int64_t counted = INT32_MAX / (v->c * v->area);
+    const int64_t most = columns < counted ? columns : counted;
 
     return most < 1 ? 1 : most < v->n ? most : v->n;
 }
@@ -93,41 +123,49 @@ static ht_gemm_call product_of(const conv *v, const ht_conv_call *call, int64_t 
     return g;
 }
 
+/* The index along an axis, which is taken off the number of an element. */
+static __forceinline__ __device__ uint32_t take_axis(uint32_t *n, const ht_cuda_divisor &length)
+{
+    const uint32_t rest = ht_cuda_quotient(*n, length), index = *n - rest * length.by;
+
+    *n = rest;
+    return index;
+}
+
 /* The position in x of a tap of the window of output pixel `out`; false: in the padding. */
-static __forceinline__ __device__ bool find_tap(const conv &v, int64_t out, int64_t tap,
+static __forceinline__ __device__ bool find_tap(const conv &v, uint32_t out, uint32_t tap,
                                                 int64_t *offset)
 {
     *offset = 0;
+    HT_CUDA_UNROLL
     for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-        const int64_t at = out % v.out[axis] * v.stride[axis] - v.padding[axis] +
-                           tap % v.kernel[axis] * v.dilation[axis];
+        const int64_t at = take_axis(&out, v.by.out[axis]) * v.stride[axis] - v.padding[axis] +
+                           take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis];
 
         if (at < 0 || at >= v.in[axis])
             return false;
         *offset += at * v.x_step[axis];
-        out /= v.out[axis];
-        tap /= v.kernel[axis];
     }
     return true;
 }
 
-/* The pixel of y whose window has pixel `in` of x at a tap; false: none has. */
-static __forceinline__ __device__ bool find_window(const conv &v, int64_t in, int64_t tap,
-                                                   int64_t *out)
+/* The pixel of y whose window has the pixel of x at this place, at a tap; false: none has. */
+static __forceinline__ __device__ bool find_window(const conv &v, const uint32_t place[],
+                                                   uint32_t tap, int64_t *out)
 {
     int64_t pixels = 1;
 
     *out = 0;
+    HT_CUDA_UNROLL
     for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-        const int64_t begin = in % v.in[axis] + v.padding[axis] -
-                              tap % v.kernel[axis] * v.dilation[axis];
+        const int64_t begin = place[axis] + v.padding[axis] -
+                              take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis];
+        const uint32_t window = ht_cuda_quotient((uint32_t)begin, v.by.stride[axis]);
 
-        if (begin < 0 || begin % v.stride[axis] != 0 || begin / v.stride[axis] >= v.out[axis])
+        if (begin < 0 || window >= v.out[axis] || window * v.stride[axis] != begin)
             return false;
-        *out += begin / v.stride[axis] * pixels;
+        *out += window * pixels;
         pixels *= v.out[axis];
-        in /= v.in[axis];
-        tap /= v.kernel[axis];
     }
     return true;
 }

@@ -2,16 +2,17 @@
  *
  * Template: convolution of a dtype. */
 
-/* x: the first image and the first channel of the group. */
+/* x: the first image and the first channel of the group. The counts of both kernels are below 2^31. */
 static __global__ void NAME(im2col)(int64_t work, conv v, const T *x, T *cols)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t k = i % v.k, row = i / v.k;
+        uint32_t image = (uint32_t)i, channel = take_axis(&image, v.by.k);
+        const uint32_t pixel = take_axis(&image, v.by.pixels), tap = take_axis(&channel, v.by.taps);
         int64_t offset;
 
-        cols[i] = find_tap(v, row % v.pixels, k % v.taps, &offset)
-                      ? x[row / v.pixels * v.x_image + k / v.taps * v.x_channel + offset]
+        cols[i] = find_tap(v, pixel, tap, &offset)
+                      ? x[image * v.x_image + channel * v.x_channel + offset]
                       : (T)0;
     }
 }
@@ -19,23 +20,25 @@ static __global__ void NAME(im2col)(int64_t work, conv v, const T *x, T *cols)
 /* Each element of x adds what windows have of it. */
 static __global__ void NAME(col2im)(int64_t work, conv v, const T *cols, T *x)
 {
-    const int64_t area = v.in[0] * v.in[1] * v.in[2];
-
     HT_CUDA_EACH(i, work)
     {
-        const int64_t channel = i / area % v.c, image = i / area / v.c;
-        const int64_t h = i % area / v.in[2];
-        const int64_t at = i % v.in[2] * v.x_step[2] + h % v.in[1] * v.x_step[1] +
-                           h / v.in[1] * v.x_step[0];
+        uint32_t image = (uint32_t)i, pixel = take_axis(&image, v.by.area), place[HT_SPATIAL];
+        const uint32_t channel = take_axis(&image, v.by.c);
+        int64_t at = image * v.x_image + channel * v.x_channel;
         T sum = 0;
 
-        for (int64_t tap = v.taps - 1; tap >= 0; tap--) {
+        HT_CUDA_UNROLL
+        for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
+            place[axis] = take_axis(&pixel, v.by.in[axis]);
+            at += place[axis] * v.x_step[axis];
+        }
+        for (uint32_t left = v.by.taps.by; left > 0; left--) {
             int64_t out;
 
-            if (find_window(v, i % area, tap, &out))
-                sum += cols[(image * v.pixels + out) * v.k + channel * v.taps + tap];
+            if (find_window(v, place, left - 1, &out))
+                sum += cols[(image * v.pixels + out) * v.k + channel * v.taps + left - 1];
         }
-        x[image * v.x_image + channel * v.x_channel + at] = sum;
+        x[at] = sum;
     }
 }
 
@@ -130,7 +133,7 @@ static int NAME(backward_data)(const ht_cuda_device *device, const conv *v,
     g.c_step = v->last ? 0 : v->pixels * v->k;
     if (ht_cuda_multiply(device, &g) != 0)
         return 1;
-    HT_CUDA_LAUNCH_EACH(device, NAME(col2im), s->images * v->c * v->in[0] * v->in[1] * v->in[2], *v,
+    HT_CUDA_LAUNCH_EACH(device, NAME(col2im), s->images * v->c * v->area, *v,
                         static_cast<const T *>(s->cols), s->x);
     return 0;
 }
@@ -161,13 +164,14 @@ static int NAME(backward_weight)(const ht_cuda_device *device, const conv *v,
 }
 
 /* Runs a step for each group of each slab. */
-static int NAME(each_slab)(const ht_cuda_device *device, const conv *v, const ht_conv_call *call,
+static int NAME(each_slab)(const ht_cuda_device *device, conv *v, const ht_conv_call *call,
                            NAME(slab_fn) * run)
 {
     const int64_t most = images_of(v, sizeof(T)), pixels = v->o * v->groups * v->pixels;
     NAME(slab) s = {};
     int failed = 0;
 
+    set_divisors(v);
     s.cols = static_cast<T *>(
         ht_cuda_scratch(device, (size_t)(most * v->pixels * v->k) * sizeof(T), call->call.what));
     if (s.cols == NULL)
