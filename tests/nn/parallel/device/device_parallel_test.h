@@ -3,10 +3,18 @@
 #ifndef HT_TESTS_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_TEST_H
 #define HT_TESTS_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_TEST_H
 
+#include "core/device/device.h"
 #include "nn/nn_test.h"
 #include "tensor_check.h"
 
 static const int ids[] = {0, 1, 2, 3};
+
+/* Skips the test if the backend of the tests' device has fewer devices: virtual ones are the host's. */
+static inline void needs_all_devices(void)
+{
+    if (ht_get_device()->backend->device_count() < (int)(sizeof ids / sizeof *ids))
+        HT_TEST_SKIP("the tests' backend has fewer than 4 devices");
+}
 
 /* (n, 5) float64 numbers, process-local, the same each time. */
 static inline ht_tensor *input(int64_t n, int seed)

@@ -18,6 +18,7 @@ static void expect_same_gradients(ht_module *a, ht_module *b)
 /* 11 rows on 4 devices are 3, 3, 3 and 2; 2 rows use two devices. */
 static void outputs_and_gradients_equal_the_plain_modules(void **state)
 {
+    needs_all_devices();
     static const int64_t rows[] = {11, 8, 2, 1};
 
     (void)state;
@@ -49,6 +50,7 @@ static void outputs_and_gradients_equal_the_plain_modules(void **state)
 /* Three steps; twice, for sums of four gradients come in one order whatever the threads do. */
 static void training_equals_the_plain_modules_and_repeats_its_bits(void **state)
 {
+    needs_all_devices();
     ht_module *nets[3] = {net_new(), net_new(), net_new()};
 
     (void)state;
@@ -86,6 +88,7 @@ static void training_equals_the_plain_modules_and_repeats_its_bits(void **state)
 /* Parts have statistics of their own; those of the first part last. */
 static void batch_norm_is_that_of_each_part(void **state)
 {
+    needs_all_devices();
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_nn_batch_norm1d(5, NULL), *plain[2];
     ht_tensor *x = input(6, 2), *y;
@@ -112,6 +115,7 @@ static void batch_norm_is_that_of_each_part(void **state)
 
 static void copies_draw_dropout_masks_of_their_own(void **state)
 {
+    needs_all_devices();
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_nn_dropout(0.5), *wrapped = ht_nn_device_parallel(net, ids, 2, HT_NONE, 0);
     ht_tensor *ones = ht_full_ext(HT_SHAPE(128), HT_NUM(1), HT_FLOAT32, HT_NONE,
@@ -130,6 +134,7 @@ static void copies_draw_dropout_masks_of_their_own(void **state)
 /* 5 columns on 2 devices are 3 and 2. */
 static void columns_are_cut_and_joined_as_rows_are(void **state)
 {
+    needs_all_devices();
     ht_scope *scope = ht_scope_open();
     ht_module *relu = ht_nn_relu();
 
@@ -147,6 +152,7 @@ static void columns_are_cut_and_joined_as_rows_are(void **state)
 /* Parameters whose update is put off by the wrapper over ranks have it before they are copied. */
 static void a_deferred_update_is_finished_first(void **state)
 {
+    needs_all_devices();
     ht_scope *scope = ht_scope_open();
     ht_module *net = net_new(), *dp;
     ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 0.5, NULL);
@@ -178,6 +184,7 @@ static void train_three_steps(ht_module *model, ht_optimizer *sgd)
 /* All ranks have the same batches, so that their average is what one of them computes. */
 static void a_wrapper_over_ranks_around_it_trains_the_same(void **state)
 {
+    needs_all_devices();
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
         ht_scope *scope = ht_scope_open();
@@ -242,6 +249,7 @@ static void maps_and_lists_are_walked_and_keys_agree(void **state)
 
 static void without_devices_or_gradients_it_is_the_module(void **state)
 {
+    needs_all_devices();
     ht_scope *scope = ht_scope_open();
     ht_module *net = net_new(), *bare = ht_nn_device_parallel(net, NULL, 0, HT_NONE, 0);
     ht_module *wrapped = ht_nn_device_parallel(net, ids, 3, HT_NONE, 0);
@@ -270,6 +278,7 @@ static void count_call(ht_module *module, int input_count, ht_tensor *grad_input
 /* Each copy computes its weight from copies of the originals, and runs the hooks. */
 static void parametrized_layers_and_hooks_work_on_copies(void **state)
 {
+    needs_all_devices();
     ht_module *plain = net_new(), *net = net_new(), *wrapped;
     ht_tensor *y, *z;
     int calls = 0;

@@ -18,6 +18,7 @@ static ht_tensor *nested_forward(ht_module *self, ht_tensor *x)
 
 static void a_pass_inside_a_part_waits_for_nobody(void **state)
 {
+    needs_all_devices();
     static const ht_module_type type = {.name = "Nested", .forward = nested_forward};
     ht_scope *scope = ht_scope_open();
     ht_module *net = ht_module_new(sizeof(ht_module *), &type), *relu = ht_nn_relu();
@@ -72,6 +73,7 @@ static void the_first_error_is_raised_when_all_have_ended(void **state)
  */
 static void a_synchronised_batch_norm_inside_is_refused(void **state)
 {
+    needs_all_devices();
     static const char text[] =
         ": norm is a SyncBatchNorm, which takes statistics over ranks and not "
         "over the devices of one";
@@ -130,6 +132,7 @@ static void ranks_that_wait_are_told(void **state)
 /* Copies would exchange the same gradients at the same time. On one device there are none. */
 static void a_data_parallel_wrapper_inside_is_refused(void **state)
 {
+    needs_all_devices();
     static const char text[] = " is a DataParallel wrapper, expected a module without one: "
                                "ht_nn_data_parallel goes around ht_nn_device_parallel";
     ht_scope *scope = ht_scope_open();
@@ -166,6 +169,7 @@ static void destroy_nothing(ht_module *self)
 
 static void a_module_that_cannot_be_copied_is_refused(void **state)
 {
+    needs_all_devices();
     static const ht_module_type type = {
         .name = "Unique", .forward = picky_forward, .destroy = destroy_nothing};
     ht_module *net = ht_nn_sequential(2, (ht_module *[]){ht_nn_relu(), ht_module_new(1, &type)});
@@ -195,6 +199,7 @@ static void a_parameter_on_another_device_is_named(void **state)
 
 static void a_buffer_on_another_device_is_named(void **state)
 {
+    needs_all_devices();
     ht_batch_norm_options options = ht_batch_norm_options_default();
     ht_module *norm, *wrapped;
     ht_scope *scope = ht_scope_open();
@@ -245,6 +250,7 @@ static ht_tensor *look_at_mode(ht_module *self, ht_tensor *x)
 
 static void parts_have_the_callers_grad_mode(void **state)
 {
+    needs_all_devices();
     static const ht_module_type type = {.name = "Mode", .forward = look_at_mode};
     ht_module *net = ht_module_new(1, &type), *wrapped;
     ht_scope *scope = ht_scope_open();
