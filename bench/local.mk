@@ -16,6 +16,7 @@ EXTRA_PROGRAMS += $(bench_programs)
 gpu_bundle_programs = \
 	bench/cnn_step \
 	bench/gpu \
+	bench/nn \
 	tests/backends/lagging/libht_lag.la \
 	tests/core/libht_dummy.la \
 	tests/core/libht_near.la \

@@ -4,7 +4,7 @@
  * process: the best of many runs. One line of JSON for each case: {"case", "ms"}.
  * bench/peers/nn.py times the same work in PyTorch; bench/nn.sh runs both in turns.
  *
- * usage: bench/nn [--repeat N] [CASE ...] */
+ * usage: bench/nn [--repeat N] [--device DEVICE] [CASE ...], on the CPU by default */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +148,7 @@ static double run_once(ht_module *layer, ht_tensor *x, ht_tensor *target, ht_ten
                        : grad != NULL ? ht_backward_ext(y, grad, false)
                                       : ht_backward(y);
 
+    ht_device_synchronize(ht_get_device());
     begin = (MPI_Wtime() - begin) * 1e3;
     if (layer != NULL)
         ht_module_zero_grad(layer);
@@ -189,14 +190,18 @@ static bool asked_for(const char *name, int count, char *names[])
 
 int main(int argc, char **argv)
 {
+    const char *device = "cpu";
     int repeat = 20, first = 1;
 
-    if (argc > 2 && strcmp(argv[1], "--repeat") == 0) {
-        repeat = atoi(argv[2]);
-        first = 3;
+    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
+        if (strcmp(argv[first], "--repeat") == 0)
+            repeat = atoi(argv[first + 1]);
+        else
+            device = argv[first + 1];
     }
     if (ht_init(&argc, &argv) != HT_SUCCESS)
         return 1;
+    ht_use_device(ht_device_get(device));
     ht_random_seed(1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!asked_for(cases[i].name, argc - first, argv + first))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The layers of bench/nn.c in PyTorch, one thread, eager: the best of many runs, one line of JSON for each case.
 
-usage: python3 nn.py [--repeat N] [CASE ...]
+usage: python3 nn.py [--repeat N] [--device DEVICE] [CASE ...]
 """
 import argparse
 import json
@@ -91,6 +91,8 @@ def best_of(name, repeat):
     for _ in range(repeat + 2):
         begin = time.perf_counter()
         run().backward(grad)
+        if a.device != "cpu":
+            torch.cuda.synchronize()
         best = min(best, (time.perf_counter() - begin) * 1e3)
         x.grad = None
         if layer is not None:
@@ -100,7 +102,9 @@ def best_of(name, repeat):
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--repeat", type=int, default=20)
+parser.add_argument("--device", default="cpu")
 parser.add_argument("cases", nargs="*")
 a = parser.parse_args()
+torch.set_default_device(a.device)
 for case in a.cases or CASES:
     print(json.dumps({"case": case, "ms": round(best_of(case, a.repeat), 3)}), flush=True)
