@@ -51,7 +51,7 @@ mkdir -p "$folder/bin" "$folder/data" "$folder/lib" "$folder/modules" "$folder/o
 cp "$here/run-gpu" "$here/gpu-step" "$source/tests/mpi-run.sh" "$folder"
 cp "$here/start" "$folder/bin"
 
-for program in bench/cnn_step bench/gpu examples/mnist/mnist tests/core/run-core tests/nn/parallel/run-parallel tests/nn/run-nn \
+for program in bench/cnn_step bench/gpu bench/nn examples/mnist/mnist tests/core/run-core tests/nn/parallel/run-parallel tests/nn/run-nn \
     tests/optim/run-optim tests/utils/data/run-data tests/utils/training/run-training tools/ht-info; do
     cp "$(file_of $program)" "$folder/programs"
     ln -s start "$folder/bin/${program##*/}"
