@@ -413,6 +413,7 @@ AM_CXXFLAGS = -O1 -Wall -Wextra $(HT_CXX_WERROR) -ffp-contract=off -fvisibility=
 
 emulated_sources = \
 	tests/backends/cuda/emulated_blas.cc \
+	tests/backends/cuda/emulated_dnn.cc \
 	tests/backends/cuda/emulated_memory.cc \
 	tests/backends/cuda/emulated_runtime.cc \
 	tests/backends/cuda/emulated_runtime.h \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: bundle.sh FOLDER, in the build folder: `make gpu-bundle`. Makes FOLDER of what run-gpu runs and of all that this
 # needs but glibc and the driver: for a host that has a GPU, and neither MPI nor HDF5 nor a compiler.
-#   HT_BUNDLE_CUBLAS=no    without cuBLAS (600 MB): run-gpu looks for it on the host
+#   HT_BUNDLE_CUBLAS=no    without cuBLAS (600 MB): run-gpu looks for it on the host, as it does for cuDNN (1 GB)
 set -eu
 folder=${1:?folder}
 here=$(cd "$(dirname "$0")" && pwd)

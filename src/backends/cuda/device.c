@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/nn/conv/dnn.h"
 #include "backends/cuda/fault.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/staging.h"
@@ -21,6 +22,7 @@ static int device_count(void)
 /* Also one that is open in part. */
 static void close(ht_cuda_device *device)
 {
+    ht_cuda_plans_free(device->plans);
     ht_cuda_blas_free(device->blas);
     ht_cuda_staging_free(device);
     if (device->stream != NULL)
@@ -35,9 +37,12 @@ static ht_cuda_device *device_new(int index)
     ht_cuda_device *device = calloc(1, sizeof *device);
 
     if (device != NULL)
+        device->plans = ht_cuda_plans_new();
+    if (device != NULL && device->plans != NULL)
         device->staging = ht_cuda_staging_new();
     if (device == NULL || device->staging == NULL) {
         ht_cuda_core->fail("cuda:%d: out of memory on the host", index);
+        ht_cuda_plans_free(device != NULL ? device->plans : NULL);
         free(device);
         return NULL;
     }

@@ -10,6 +10,7 @@
 HT_BEGIN_DECLS
 
 struct ht_cuda_fault;
+struct ht_cuda_plans;
 struct ht_cuda_staging;
 
 typedef struct ht_cuda_device {
@@ -22,6 +23,7 @@ typedef struct ht_cuda_device {
 
     bool waits;                  /* for each kernel: HT_CUDA_SYNC */
     void *blas;                  /* NULL: there is none */
+    struct ht_cuda_plans *plans; /* dnn.h */
     struct ht_cuda_fault *fault; /* fault.h */
     uint64_t calls;              /* that may note one */
     struct ht_cuda_staging *staging;

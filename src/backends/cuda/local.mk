@@ -13,6 +13,8 @@ cuda_c_sources = \
 	src/backends/cuda/kernels.c \
 	src/backends/cuda/kernels.h \
 	src/backends/cuda/memory.c \
+	src/backends/cuda/nn/conv/dnn.h \
+	src/backends/cuda/nn/conv/dnn_plans.c \
 	src/backends/cuda/report.c \
 	src/backends/cuda/runtime.h \
 	src/backends/cuda/staging.c \
@@ -38,7 +40,8 @@ cuda_kernel_sources = \
 	src/backends/cuda/index/rows.cu \
 	src/backends/cuda/nn/attention.cu \
 	src/backends/cuda/nn/cell.cu \
-	src/backends/cuda/nn/conv.cu \
+	src/backends/cuda/nn/conv/conv.cu \
+	src/backends/cuda/nn/conv/conv_dnn.cu \
 	src/backends/cuda/nn/ctc.cu \
 	src/backends/cuda/nn/dropout.cu \
 	src/backends/cuda/nn/gemm.cu \
@@ -70,8 +73,12 @@ cuda_headers = \
 	src/backends/cuda/launch.h \
 	src/backends/cuda/nn/attention.inc.cu \
 	src/backends/cuda/nn/cell.inc.cu \
-	src/backends/cuda/nn/conv.inc.cu \
-	src/backends/cuda/nn/conv_half.inc.cu \
+	src/backends/cuda/nn/conv/channels.h \
+	src/backends/cuda/nn/conv/conv.inc.cu \
+	src/backends/cuda/nn/conv/conv_bias.inc.cu \
+	src/backends/cuda/nn/conv/conv_calls.inc.cu \
+	src/backends/cuda/nn/conv/conv_dnn.h \
+	src/backends/cuda/nn/conv/conv_half.inc.cu \
 	src/backends/cuda/nn/ctc.inc.cu \
 	src/backends/cuda/nn/dropout.inc.cu \
 	src/backends/cuda/nn/gemm.inc.cu \
@@ -97,7 +104,7 @@ cuda_headers = \
 	src/backends/cuda/targets.h
 
 EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/blas.c \
-	src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh src/backends/cuda/runtime.c
+	src/backends/cuda/nn/conv/dnn.c src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh src/backends/cuda/runtime.c
 
 # No fused operations: results have the CPU's bits wherever its source is shared.
 NVCCFLAGS = -O3 -std=c++17 --fmad=false -ccbin $(NVCC_HOST) $(CUDA_ARCH) -Xfatbin -compress-all $(NVCC_WERROR) \
@@ -114,7 +121,7 @@ am__v_NVCC_0 = @echo "  NVCC    " $@;
 if HT_HAVE_CUDA
 pkglib_LTLIBRARIES = src/backends/cuda/libht_cuda.la
 src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) src/backends/cuda/blas.c \
-	src/backends/cuda/runtime.c
+	src/backends/cuda/nn/conv/dnn.c src/backends/cuda/runtime.c
 src_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 src_backends_cuda_libht_cuda_la_LIBADD = $(CUDA_LIBS)
 src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-undefined

@@ -14,7 +14,7 @@ void ht_cuda_blas_free(void *)
 {
 }
 
-static double element(ht_dtype dtype, const void *array, int64_t i)
+double emulated_element(ht_dtype dtype, const void *array, int64_t i)
 {
     switch (dtype) {
     case HT_FLOAT16:
@@ -28,7 +28,7 @@ static double element(ht_dtype dtype, const void *array, int64_t i)
     }
 }
 
-static void set_element(ht_dtype dtype, void *array, int64_t i, double value)
+void emulated_set_element(ht_dtype dtype, void *array, int64_t i, double value)
 {
     switch (dtype) {
     case HT_FLOAT16:
@@ -54,13 +54,15 @@ static void multiply(const ht_cuda_product &p)
         double sum = 0;
 
         for (int64_t k = 0; k < p.k; k++)
-            sum += element(p.dtype, p.a,
-                           batch * p.a_step + (p.trans_a ? row * p.lda + k : k * p.lda + row)) *
-                   element(p.dtype, p.b,
-                           batch * p.b_step +
-                               (p.trans_b ? k * p.ldb + column : column * p.ldb + k));
-        set_element(p.dtype, p.c, at,
-                    p.alpha * sum + (p.beta != 0 ? p.beta * element(p.dtype, p.c, at) : 0));
+            sum += emulated_element(p.dtype, p.a,
+                                    batch * p.a_step +
+                                        (p.trans_a ? row * p.lda + k : k * p.lda + row)) *
+                   emulated_element(p.dtype, p.b,
+                                    batch * p.b_step +
+                                        (p.trans_b ? k * p.ldb + column : column * p.ldb + k));
+        emulated_set_element(p.dtype, p.c, at,
+                             p.alpha * sum +
+                                 (p.beta != 0 ? p.beta * emulated_element(p.dtype, p.c, at) : 0));
     }
 }
 

@@ -73,4 +73,8 @@ inline int emulated_error_now(void)
 void emulated_give(stream *s, std::function<void()> work, bool is_kernel = false);
 void emulated_run_until(stream *s, long target);
 
+/* emulated_blas.cc: elements of an array of a floating dtype. */
+double emulated_element(ht_dtype dtype, const void *array, int64_t i);
+void emulated_set_element(ht_dtype dtype, void *array, int64_t i, double value);
+
 #endif

@@ -20,9 +20,8 @@ static __global__ void NAME(narrow)(int64_t work, const C *from, T *to)
 
 /* x and y have no gaps, whatever the order of their axes. */
 template <int puts>
-static int NAME(conv_wide)(void *stream, const ht_kernel_call *call, ht_kernel_fn *run)
+static int NAME(conv_wide)(ht_cuda_device *device, const ht_kernel_call *call, ht_kernel_fn *run)
 {
-    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     ht_conv_call half = *(const ht_conv_call *)call, wide = half;
     ht_kernel_operand *from[OPERANDS], *to[OPERANDS];
     int64_t count[OPERANDS], total = 0;
@@ -57,24 +56,17 @@ static int NAME(conv_wide)(void *stream, const ht_kernel_call *call, ht_kernel_f
     return failed != 0 ? failed : ht_cuda_end(device, call);
 }
 
-static int NAME(conv_forward)(void *stream, const ht_kernel_call *call)
+static int NAME(product_forward)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    return NAME(conv_wide)<PUTS_Y>(stream, call, conv_forward_HT_FLOAT32);
+    return NAME(conv_wide)<PUTS_Y>(device, call, conv_forward_HT_FLOAT32);
 }
 
-static int NAME(conv_backward_data)(void *stream, const ht_kernel_call *call)
+static int NAME(product_backward_data)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    return NAME(conv_wide)<PUTS_X>(stream, call, conv_backward_data_HT_FLOAT32);
+    return NAME(conv_wide)<PUTS_X>(device, call, conv_backward_data_HT_FLOAT32);
 }
 
-static int NAME(conv_backward_weight)(void *stream, const ht_kernel_call *call)
+static int NAME(product_backward_weight)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    return NAME(conv_wide)<PUTS_WEIGHT | PUTS_BIAS>(stream, call, conv_backward_weight_HT_FLOAT32);
-}
-
-static void NAME(add_conv)(ht_backend *backend)
-{
-    ht_cuda_add(backend, "CONV_FORWARD", ID, NAME(conv_forward));
-    ht_cuda_add(backend, "CONV_BACKWARD_DATA", ID, NAME(conv_backward_data));
-    ht_cuda_add(backend, "CONV_BACKWARD_WEIGHT", ID, NAME(conv_backward_weight));
+    return NAME(conv_wide)<PUTS_WEIGHT | PUTS_BIAS>(device, call, conv_backward_weight_HT_FLOAT32);
 }

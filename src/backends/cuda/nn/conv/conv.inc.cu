@@ -42,46 +42,6 @@ static __global__ void NAME(col2im)(int64_t work, conv v, const T *cols, T *x)
     }
 }
 
-static __global__ void NAME(put_channels)(int64_t work, int64_t pixels, int64_t channels, bool last,
-                                          const T *bias, T *y)
-{
-    HT_CUDA_EACH(i, work)
-    {
-        y[i] = bias[last ? i % channels : i / pixels % channels];
-    }
-}
-
-/* The sum of a channel of y. */
-struct NAME(channel_sum) : ht_cuda_sum_fold<double> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
-                                                int64_t)
-    {
-        a += (double)static_cast<const T *>(r.x)[at];
-    }
-    static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
-    {
-        static_cast<T *>(r.y)[o] = (T)a;
-    }
-};
-
-static int NAME(sum_channels)(const ht_cuda_device *device, const conv *v, const ht_conv_call *call)
-{
-    const int64_t reduced[2] = {v->n, v->pixels}, channels = v->o * v->groups;
-    ht_cuda_reduction r = {};
-
-    if (!ht_cuda_make_axes(&r.reduced, 2, reduced))
-        return HT_KERNEL_REFUSED;
-    r.outputs.ndim = 1;
-    r.outputs.count = channels;
-    r.x_stride[0] = v->last ? 1 : v->pixels;
-    r.stride[0] = channels * v->pixels;
-    r.stride[1] = v->last ? channels : 1;
-    r.x = call->y.data;
-    r.y = call->bias.data;
-    return ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(channel_sum)>(),
-                                    call->call.what);
-}
-
 /* A group's part of the images from `first` on. */
 typedef struct NAME(slab) {
     T *x, *weight, *y, *cols;
@@ -190,9 +150,8 @@ static int NAME(each_slab)(const ht_cuda_device *device, conv *v, const ht_conv_
     return failed;
 }
 
-static int NAME(conv_forward)(void *stream, const ht_kernel_call *call)
+static int NAME(product_forward)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_conv_call *job = (const ht_conv_call *)call;
     conv v;
 
@@ -203,15 +162,14 @@ static int NAME(conv_forward)(void *stream, const ht_kernel_call *call)
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     if (job->bias.data != NULL)
-        HT_CUDA_LAUNCH_EACH(device, NAME(put_channels), v.n * job->o * v.pixels, v.pixels, job->o,
+        HT_CUDA_LAUNCH_EACH(device, put_channels<T>, v.n * job->o * v.pixels, v.pixels, job->o,
                             v.last, static_cast<const T *>(job->bias.data),
                             static_cast<T *>(job->y.data));
     return NAME(each_slab)(device, &v, job, NAME(forward)) != 0 ? 1 : ht_cuda_end(device, call);
 }
 
-static int NAME(conv_backward_data)(void *stream, const ht_kernel_call *call)
+static int NAME(product_backward_data)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_conv_call *job = (const ht_conv_call *)call;
     conv v;
 
@@ -225,9 +183,8 @@ static int NAME(conv_backward_data)(void *stream, const ht_kernel_call *call)
     return ht_cuda_end(device, call);
 }
 
-static int NAME(conv_backward_weight)(void *stream, const ht_kernel_call *call)
+static int NAME(product_backward_weight)(ht_cuda_device *device, const ht_kernel_call *call)
 {
-    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_conv_call *job = (const ht_conv_call *)call;
     conv v;
     int failed = 0;
@@ -242,11 +199,4 @@ static int NAME(conv_backward_weight)(void *stream, const ht_kernel_call *call)
     if (failed == 0 && job->bias.data != NULL)
         failed = NAME(sum_channels)(device, &v, job);
     return failed != 0 ? failed : ht_cuda_end(device, call);
-}
-
-static void NAME(add_conv)(ht_backend *backend)
-{
-    ht_cuda_add(backend, "CONV_FORWARD", ID, NAME(conv_forward));
-    ht_cuda_add(backend, "CONV_BACKWARD_DATA", ID, NAME(conv_backward_data));
-    ht_cuda_add(backend, "CONV_BACKWARD_WEIGHT", ID, NAME(conv_backward_weight));
 }

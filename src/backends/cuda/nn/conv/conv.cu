@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by im2col and matrix products, for as many images at a time as there is room for. That
- * of 16 bits is one of float32, whose results are rounded once.
+ * Convolution by cuDNN (conv_dnn.cu), or else by im2col and matrix products, for as many images at a
+ * time as there is room for. That of 16 bits is then one of float32, whose results are rounded once.
  *
  *     cols (images * p, k)   the windows of p pixels of y; k = c / groups * taps
  *
@@ -9,6 +9,8 @@
  * matrices as they lie. */
 #include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/nn/conv/channels.h"
+#include "backends/cuda/nn/conv/conv_dnn.h"
 #include "backends/cuda/nn/product.h"
 #include "backends/cuda/reduce/fold.h"
 #include "backends/cuda/scratch.h"
@@ -171,10 +173,14 @@ static __forceinline__ __device__ bool find_window(const conv &v, const uint32_t
 }
 
 #define DTYPE HT_FLOAT32
-#include "backends/cuda/nn/conv.inc.cu"
+#include "backends/cuda/nn/conv/conv_bias.inc.cu"
+#include "backends/cuda/nn/conv/conv.inc.cu"
+#include "backends/cuda/nn/conv/conv_calls.inc.cu"
 #undef DTYPE
 #define DTYPE HT_FLOAT64
-#include "backends/cuda/nn/conv.inc.cu"
+#include "backends/cuda/nn/conv/conv_bias.inc.cu"
+#include "backends/cuda/nn/conv/conv.inc.cu"
+#include "backends/cuda/nn/conv/conv_calls.inc.cu"
 #undef DTYPE
 
 /* Of x, weight, bias and y, those that a convolution writes. */
@@ -207,10 +213,14 @@ static int64_t room_of(int64_t count)
 }
 
 #define DTYPE HT_FLOAT16
-#include "backends/cuda/nn/conv_half.inc.cu"
+#include "backends/cuda/nn/conv/conv_bias.inc.cu"
+#include "backends/cuda/nn/conv/conv_half.inc.cu"
+#include "backends/cuda/nn/conv/conv_calls.inc.cu"
 #undef DTYPE
 #define DTYPE HT_BFLOAT16
-#include "backends/cuda/nn/conv_half.inc.cu"
+#include "backends/cuda/nn/conv/conv_bias.inc.cu"
+#include "backends/cuda/nn/conv/conv_half.inc.cu"
+#include "backends/cuda/nn/conv/conv_calls.inc.cu"
 #undef DTYPE
 
 void ht_cuda_add_conv(ht_backend *backend)

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution by cuDNN, which has fast ways for tensors that are all row-major or all channels-last.
+ * So the layout of y is that of all: x that has the other one, and weights, which are always
+ * row-major, are turned on their way there or back. */
+#include "backends/cuda/nn/conv/conv_dnn.h"
+
+#include <string.h>
+
+#include "backends/cuda/nn/conv/channels.h"
+
+#define MOST_ELEMENTS INT32_MAX /* of a tensor */
+
+/* A tensor with its second axis last, or not; with one channel or one pixel it is both. */
+struct layout {
+    bool first, last;
+};
+
+/* Neither, if it has gaps. */
+static layout layout_of(int spatial, int64_t n, int64_t channels, const int64_t *shape,
+                        const int64_t *stride)
+{
+    int64_t pixels = 1;
+    layout is = {true, true};
+
+    for (int axis = spatial - 1; axis >= 0; axis--) {
+        is.first = is.first && (shape[axis] == 1 || stride[2 + axis] == pixels);
+        is.last = is.last && (shape[axis] == 1 || stride[2 + axis] == pixels * channels);
+        pixels *= shape[axis];
+    }
+    is.first = is.first && (channels == 1 || stride[1] == pixels);
+    is.last = is.last && (channels == 1 || stride[1] == 1);
+    if (n > 1 && stride[0] != pixels * channels)
+        is.first = is.last = false;
+    return is;
+}
+
+/* One axis becomes two. */
+static bool fill_axes(const ht_conv_call *from, ht_cuda_conv *c)
+{
+    c->axes = from->spatial < 2 ? 2 : from->spatial;
+    for (int axis = 0; axis < c->axes; axis++) {
+        const int at = axis - (c->axes - from->spatial);
+
+        c->in[axis] = c->kernel[axis] = c->out[axis] = c->stride[axis] = c->dilation[axis] = 1;
+        if (at < 0)
+            continue;
+        const int64_t in = from->in[at], kernel = from->kernel[at], stride = from->stride[at];
+        const int64_t padding = from->padding[at], dilation = from->dilation[at];
+        const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+
+        if (in > MOST_ELEMENTS || kernel > MOST_ELEMENTS || stride > MOST_ELEMENTS ||
+            padding > MOST_ELEMENTS || dilation > MOST_ELEMENTS || room < 0 ||
+            from->out[at] != room / stride + 1)
+            return false;
+        c->in[axis] = (int)in;
+        c->kernel[axis] = (int)kernel;
+        c->out[axis] = (int)from->out[at];
+        c->stride[axis] = (int)stride;
+        c->padding[axis] = (int)padding;
+        c->dilation[axis] = (int)dilation;
+    }
+    return true;
+}
+
+/* How many elements x, weight and y have, and their pixels and taps. */
+struct extent {
+    int64_t area, taps, pixels, x, weight, y;
+};
+
+static extent extent_of(const ht_conv_call *from)
+{
+    extent e = {1, 1, 1, 0, 0, 0};
+
+    for (int axis = 0; axis < from->spatial; axis++) {
+        e.area *= from->in[axis];
+        e.taps *= from->kernel[axis];
+        e.pixels *= from->out[axis];
+    }
+    e.x = from->n * from->c * e.area;
+    e.weight = from->o * (from->c / from->groups) * e.taps;
+    e.y = from->n * from->o * e.pixels;
+    return e;
+}
+
+/* turns_x: x has the other layout. */
+static bool describe(const ht_conv_call *from, const extent *e, int way, ht_cuda_conv *c,
+                     bool *turns_x)
+{
+    const layout x = layout_of(from->spatial, from->n, from->c, from->in, from->x_stride);
+    const layout y = layout_of(from->spatial, from->n, from->o, from->out, from->y_stride);
+
+    memset(c, 0, sizeof *c);
+    if (e->x == 0 || e->weight == 0 || e->y == 0 || e->x > MOST_ELEMENTS ||
+        e->weight > MOST_ELEMENTS || e->y > MOST_ELEMENTS || (!x.first && !x.last) ||
+        (!y.first && !y.last) || !fill_axes(from, c))
+        return false;
+    c->last = y.first && y.last ? x.last : y.last;
+    *turns_x = c->last ? !x.last : !x.first;
+    c->dtype = from->call.dtype;
+    c->way = way;
+    c->n = (int)from->n;
+    c->c = (int)from->c;
+    c->o = (int)from->o;
+    c->groups = (int)from->groups;
+    return true;
+}
+
+/* A job, and the memory that it needs beside the plan's. */
+struct dnn_job {
+    const ht_conv_call *call;
+    ht_cuda_conv conv;
+    extent size;
+    bool turns_x, turns_weight;
+};
+
+/* Bytes, each part aligned as memory of its own. */
+static size_t room_of(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Between row-major and channels-last, where `forth` is the way from what the call has to what cuDNN
+ * has. channels and pixels are those of x, or those of a weight and its taps. */
+template <class word>
+static void turn_between(const ht_cuda_device *device, const dnn_job *j, bool forth, int64_t count,
+                         int64_t channels, int64_t pixels, const void *from, void *to)
+{
+    const bool to_last = forth == (j->conv.last != 0);
+
+    HT_CUDA_LAUNCH_EACH(device, turn<word>, count, to_last ? channels : pixels,
+                        to_last ? pixels : channels, static_cast<const word *>(from),
+                        static_cast<word *>(to));
+}
+
+template <class word>
+static void turn_x(const ht_cuda_device *device, const dnn_job *j, bool forth, const void *from,
+                   void *to)
+{
+    turn_between<word>(device, j, forth, j->size.x, j->call->c, j->size.area, from, to);
+}
+
+template <class word>
+static void turn_weight(const ht_cuda_device *device, const dnn_job *j, bool forth,
+                        const void *from, void *to)
+{
+    turn_between<word>(device, j, forth, j->size.weight, j->call->c / j->call->groups, j->size.taps,
+                       from, to);
+}
+
+/* With scratch memory for what is turned, and for the plan. */
+template <class word>
+static int run_between(ht_cuda_device *device, const dnn_job *j, const ht_cuda_conv_memory *m)
+{
+    const ht_conv_call *call = j->call;
+    const bool adds = j->conv.way == HT_CUDA_FORWARD && call->bias.data != NULL;
+
+    if (j->turns_x && j->conv.way != HT_CUDA_BACKWARD_DATA)
+        turn_x<word>(device, j, true, call->x.data, m->x);
+    if (j->turns_weight && j->conv.way != HT_CUDA_BACKWARD_WEIGHT)
+        turn_weight<word>(device, j, true, call->weight.data, m->weight);
+    if (adds) /* rounded once, with the products */
+        HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.y, j->size.pixels, call->o,
+                            j->conv.last != 0, static_cast<const word *>(call->bias.data),
+                            static_cast<word *>(call->y.data));
+    const int answer = ht_cuda_plans_run(device, m, adds, call->call.what);
+
+    if (answer != 0)
+        return answer;
+    if (j->turns_x && j->conv.way == HT_CUDA_BACKWARD_DATA)
+        turn_x<word>(device, j, false, m->x, call->x.data);
+    if (j->turns_weight && j->conv.way == HT_CUDA_BACKWARD_WEIGHT)
+        turn_weight<word>(device, j, false, m->weight, call->weight.data);
+    return 0;
+}
+
+template <class word>
+static int run_plan(ht_cuda_device *device, const dnn_job *j, const ht_cuda_conv_plan *plan)
+{
+    const size_t x = j->turns_x ? room_of((size_t)j->size.x * sizeof(word)) : 0;
+    const size_t weight = j->turns_weight ? room_of((size_t)j->size.weight * sizeof(word)) : 0;
+    const size_t bytes = x + weight + plan->bytes;
+    ht_cuda_conv_memory m = {j->call->x.data, j->call->weight.data, j->call->y.data, NULL};
+    char *memory = NULL;
+
+    if (bytes > 0) {
+        memory = static_cast<char *>(ht_cuda_scratch(device, bytes, j->call->call.what));
+        if (memory == NULL)
+            return 1;
+    }
+    if (j->turns_x)
+        m.x = memory;
+    if (j->turns_weight)
+        m.weight = memory + x;
+    if (plan->bytes > 0)
+        m.scratch = memory + x + weight;
+    const int answer = run_between<word>(device, j, &m);
+
+    ht_cuda_scratch_free(device, memory);
+    return answer;
+}
+
+static int run_by_dtype(ht_cuda_device *device, const dnn_job *j, const ht_cuda_conv_plan *plan)
+{
+    switch (j->conv.dtype) {
+    case HT_FLOAT16:
+    case HT_BFLOAT16:
+        return run_plan<uint16_t>(device, j, plan);
+    case HT_FLOAT32:
+        return run_plan<uint32_t>(device, j, plan);
+    default:
+        return run_plan<uint64_t>(device, j, plan);
+    }
+}
+
+int ht_cuda_convolve(ht_cuda_device *device, const ht_conv_call *call, int way)
+{
+    dnn_job j = {};
+
+    j.call = call;
+    j.size = extent_of(call);
+    if (!describe(call, &j.size, way, &j.conv, &j.turns_x))
+        return HT_KERNEL_REFUSED;
+    j.turns_weight = j.conv.last != 0 && call->c > call->groups && j.size.taps > 1;
+    if (ht_cuda_begin(device, &call->call) != 0)
+        return 1;
+    const ht_cuda_conv_plan *plan = ht_cuda_plans_take(device, &j.conv);
+
+    if (plan == NULL)
+        return HT_KERNEL_REFUSED;
+    const int answer = run_by_dtype(device, &j, plan);
+
+    ht_cuda_plans_let(device);
+    return answer != 0 ? answer : ht_cuda_end(device, &call->call);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plans for the convolutions of a device. A network has few shapes and uses each of them in every
+ * step, so cuDNN is asked once how it does a convolution, also where the answer is that it does not. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/nn/conv/dnn.h"
+
+struct entry {
+    ht_cuda_conv conv;
+    ht_cuda_conv_plan plan;
+};
+
+struct ht_cuda_plans {
+    pthread_mutex_t mutex; /* of what follows: several threads may use the device */
+    bool tried;            /* to load the library */
+    void *dnn;             /* NULL: there is none */
+    struct entry entry[HT_CUDA_PLANS], *taken;
+    int used, oldest;
+};
+
+struct ht_cuda_plans *ht_cuda_plans_new(void)
+{
+    struct ht_cuda_plans *plans = calloc(1, sizeof *plans);
+
+    if (plans != NULL)
+        pthread_mutex_init(&plans->mutex, NULL);
+    return plans;
+}
+
+static void entry_free(struct ht_cuda_plans *plans, struct entry *entry)
+{
+    if (entry->plan.handle != NULL)
+        ht_cuda_dnn_plan_free(plans->dnn, &entry->plan);
+    *entry = (struct entry){.plan.handle = NULL};
+}
+
+void ht_cuda_plans_free(struct ht_cuda_plans *plans)
+{
+    if (plans == NULL)
+        return;
+    for (int i = 0; i < plans->used; i++)
+        entry_free(plans, &plans->entry[i]);
+    if (plans->dnn != NULL)
+        ht_cuda_dnn_free(plans->dnn);
+    pthread_mutex_destroy(&plans->mutex);
+    free(plans);
+}
+
+static bool is_off(void)
+{
+    const char *text = getenv("HT_CUDA_CUDNN");
+
+    return text != NULL && strcmp(text, "0") == 0;
+}
+
+static bool has_library(struct ht_cuda_plans *plans, void *stream)
+{
+    if (!plans->tried && ht_cuda_dnn_new(&plans->dnn, stream) != 0)
+        plans->dnn = NULL;
+    plans->tried = true;
+    return plans->dnn != NULL;
+}
+
+static struct entry *find(struct ht_cuda_plans *plans, const ht_cuda_conv *conv)
+{
+    for (int i = 0; i < plans->used; i++)
+        if (memcmp(&plans->entry[i].conv, conv, sizeof *conv) == 0)
+            return &plans->entry[i];
+    return NULL;
+}
+
+/* In the place of the oldest, if there is no other. */
+static struct entry *add(struct ht_cuda_plans *plans, const ht_cuda_conv *conv)
+{
+    struct entry *entry;
+
+    if (plans->used < HT_CUDA_PLANS) {
+        entry = &plans->entry[plans->used++];
+    } else {
+        entry = &plans->entry[plans->oldest];
+        plans->oldest = (plans->oldest + 1) % HT_CUDA_PLANS;
+    }
+    entry_free(plans, entry);
+    entry->conv = *conv;
+    ht_cuda_dnn_plan(plans->dnn, conv, &entry->plan);
+    return entry;
+}
+
+const ht_cuda_conv_plan *ht_cuda_plans_take(ht_cuda_device *device, const ht_cuda_conv *conv)
+{
+    struct ht_cuda_plans *plans = device->plans;
+
+    if (is_off())
+        return NULL;
+    pthread_mutex_lock(&plans->mutex);
+    plans->taken = NULL;
+    if (has_library(plans, device->stream)) {
+        plans->taken = find(plans, conv);
+        if (plans->taken == NULL)
+            plans->taken = add(plans, conv);
+    }
+    if (plans->taken == NULL || plans->taken->plan.handle == NULL) {
+        ht_cuda_launched(); /* clears an error that the library left while it looked for a way */
+        pthread_mutex_unlock(&plans->mutex);
+        return NULL;
+    }
+    return &plans->taken->plan;
+}
+
+void ht_cuda_plans_let(ht_cuda_device *device)
+{
+    pthread_mutex_unlock(&device->plans->mutex);
+}
+
+int ht_cuda_plans_run(ht_cuda_device *device, const ht_cuda_conv_memory *memory, bool adds,
+                      const char *what)
+{
+    struct ht_cuda_plans *plans = device->plans;
+    bool done = true;
+    const int error = ht_cuda_dnn_run(plans->dnn, &plans->taken->plan, memory, adds, &done);
+
+    if (done)
+        return ht_cuda_check(error, device, what);
+    ht_cuda_launched(); /* clears an error of the attempt */
+    ht_cuda_dnn_plan_free(plans->dnn, &plans->taken->plan);
+    plans->taken->plan.handle = NULL; /* it is refused from now on */
+    return HT_KERNEL_REFUSED;
+}
