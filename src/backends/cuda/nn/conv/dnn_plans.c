@@ -56,12 +56,45 @@ static bool is_off(void)
     return text != NULL && strcmp(text, "0") == 0;
 }
 
-static bool has_library(struct ht_cuda_plans *plans, void *stream)
+static bool has_library(const ht_cuda_device *device, struct ht_cuda_plans *plans)
 {
-    if (!plans->tried && ht_cuda_dnn_new(&plans->dnn, stream) != 0)
-        plans->dnn = NULL;
+    if (plans->tried)
+        return plans->dnn != NULL;
     plans->tried = true;
+    if (ht_cuda_dnn_new(&plans->dnn, device->stream) != 0)
+        plans->dnn = NULL;
+    ht_cuda_core->log(2 /* information */, "cuda:%d: convolutions run %s cuDNN", device->index,
+                      plans->dnn != NULL ? "by" : "without");
     return plans->dnn != NULL;
+}
+
+static const char *name_of(int dtype)
+{
+    switch (dtype) {
+    case HT_FLOAT16:
+        return "float16";
+    case HT_BFLOAT16:
+        return "bfloat16";
+    case HT_FLOAT32:
+        return "float32";
+    default:
+        return "float64";
+    }
+}
+
+/* For who looks for the cause of a slow step. */
+static void tell(const ht_cuda_device *device, const struct entry *entry)
+{
+    static const char *const ways[] = {"forward", "backward to x", "backward to the weight"};
+    const ht_cuda_conv *c = &entry->conv;
+
+    ht_cuda_core->log(3 /* debug */,
+                      "cuda:%d: cuDNN %s a convolution of %s, %s, %s: x (%d, %d, %d, %d, %d), "
+                      "%d channels by (%d, %d, %d), %d groups, %zu bytes",
+                      device->index, entry->plan.handle != NULL ? "does" : "does not do",
+                      name_of(c->dtype), ways[c->way], c->last ? "channels-last" : "row-major",
+                      c->n, c->c, c->in[0], c->in[1], c->in[2], c->o, c->kernel[0], c->kernel[1],
+                      c->kernel[2], c->groups, entry->plan.bytes);
 }
 
 static struct entry *find(struct ht_cuda_plans *plans, const ht_cuda_conv *conv)
@@ -97,10 +130,12 @@ const ht_cuda_conv_plan *ht_cuda_plans_take(ht_cuda_device *device, const ht_cud
         return NULL;
     pthread_mutex_lock(&plans->mutex);
     plans->taken = NULL;
-    if (has_library(plans, device->stream)) {
+    if (has_library(device, plans)) {
         plans->taken = find(plans, conv);
-        if (plans->taken == NULL)
+        if (plans->taken == NULL) {
             plans->taken = add(plans, conv);
+            tell(device, plans->taken);
+        }
     }
     if (plans->taken == NULL || plans->taken->plan.handle == NULL) {
         ht_cuda_launched(); /* clears an error that the library left while it looked for a way */
@@ -127,5 +162,6 @@ int ht_cuda_plans_run(ht_cuda_device *device, const ht_cuda_conv_memory *memory,
     ht_cuda_launched(); /* clears an error of the attempt */
     ht_cuda_dnn_plan_free(plans->dnn, &plans->taken->plan);
     plans->taken->plan.handle = NULL; /* it is refused from now on */
+    tell(device, plans->taken);
     return HT_KERNEL_REFUSED;
 }
