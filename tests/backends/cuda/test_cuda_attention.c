@@ -17,9 +17,9 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"several matrices, a mask for all", 2, 3, 3, 700, 1000, 700, false, 0.3},
-    {"heads that share keys, across tiles", 1, 6, 2, 700, 1000, 0, false, 0},
-    {"rows of a matrix", 1, 1, 1, 1500, 1450, 0, true, 0.5},
+    {"several matrices, a mask for all", 2, 6, 6, 700, 1000, 700, false, 0.3},
+    {"heads that share keys, across tiles", 1, 14, 2, 700, 1000, 0, false, 0},
+    {"rows of a matrix", 1, 1, 1, 2950, 2900, 0, true, 0.5},
     {"a mask of one row", 3, 2, 1, 40, 30, 1, false, 0},
 };
 

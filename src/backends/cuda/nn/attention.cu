@@ -10,9 +10,9 @@
 
 #include "backends/cuda/dtypes.h"
 
-/* The bytes of a tile, which stays in the second-level cache. A row is taken alone, up to the second
+/* The bytes of a tile: enough that a product fills the device. A row is taken alone, up to the second
  * limit. */
-#define TILE_BYTES ((int64_t)16 << 20)
+#define TILE_BYTES ((int64_t)64 << 20)
 #define MOST_BYTES ((int64_t)1 << 30)
 
 /* Scores (batches, rows, s), from matrix b and row `row` on: several matrices whole, or some rows of
