@@ -12,6 +12,10 @@
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/staging.h"
 
+/* Freed memory that a device keeps for the next kernel: windows of convolutions and scores of
+ * attention fit. */
+static const uint64_t KEPT_BYTES = (uint64_t)512 << 20;
+
 static int device_count(void)
 {
     int count;
@@ -67,6 +71,8 @@ static int device_open(int index, void **stream)
         close(device);
         return 1;
     }
+    if (error == 0)
+        error = ht_cuda_keep_memory(index, KEPT_BYTES);
     if (error == 0)
         error = ht_cuda_stream_new(&device->stream);
     if (error == 0)

@@ -134,9 +134,36 @@ int ht_cuda_event_wait(void *event)
     return (int)cudaEventSynchronize(event);
 }
 
+int ht_cuda_keep_memory(int index, uint64_t bytes)
+{
+    cudaMemPool_t pool;
+    int error = (int)cudaDeviceGetDefaultMemPool(&pool, index);
+
+    return error != 0 ? error
+                      : (int)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);
+}
+
+/* Gives back what the pool of the thread's device keeps. */
+static bool trim_pool(void *stream)
+{
+    cudaMemPool_t pool;
+    int index;
+
+    return cudaStreamSynchronize(stream) == cudaSuccess && cudaGetDevice(&index) == cudaSuccess &&
+           cudaDeviceGetDefaultMemPool(&pool, index) == cudaSuccess &&
+           cudaMemPoolTrimTo(pool, 0) == cudaSuccess;
+}
+
+/* Memory that the pool keeps may lie in pieces that are too short. */
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream)
 {
-    return (int)cudaMallocAsync(memory, bytes, stream);
+    int error = (int)cudaMallocAsync(memory, bytes, stream);
+
+    if (error == cudaErrorMemoryAllocation && trim_pool(stream)) {
+        cudaGetLastError(); /* so that no launch reports it */
+        error = (int)cudaMallocAsync(memory, bytes, stream);
+    }
+    return error;
 }
 
 int ht_cuda_free(void *memory, void *stream)

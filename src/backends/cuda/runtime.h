@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ht/types.h"
 
@@ -60,6 +61,9 @@ int ht_cuda_event_free(void *event);
 int ht_cuda_event_record(void *event, void *stream);
 int ht_cuda_event_query(void *event);
 int ht_cuda_event_wait(void *event);
+
+/* How much freed memory a device keeps when it is waited for: 0, until this is called. */
+int ht_cuda_keep_memory(int index, uint64_t bytes);
 
 /* In the order of the stream; the memory is aligned to at least 256 bytes. */
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream);

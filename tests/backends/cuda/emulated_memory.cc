@@ -134,6 +134,11 @@ int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, 
     return emulated_error_now();
 }
 
+int ht_cuda_keep_memory(int index, uint64_t)
+{
+    return index < MAX_DEVICES ? 0 : BAD_DEVICE;
+}
+
 int ht_cuda_share(int index, int other)
 {
     ALONE;
