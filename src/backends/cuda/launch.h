@@ -10,9 +10,11 @@
 
 enum { HT_CUDA_THREADS = 256 }; /* of a block */
 
-#define HT_CUDA_UNROLL _Pragma("unroll")
-#define HT_CUDA_ROLLED _Pragma("unroll 1")
-#define HT_CUDA_CALLED __noinline__
+#define HT_CUDA_UNROLL           _Pragma("unroll")
+#define HT_CUDA_ROLLED           _Pragma("unroll 1")
+#define HT_CUDA_CALLED           __noinline__
+/* Behind __global__: registers for this many blocks on a core at once. */
+#define HT_CUDA_RESIDENT(blocks) __launch_bounds__(HT_CUDA_THREADS, blocks)
 #define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
     (kernel)<<<(blocks), (threads), 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #else

@@ -19,6 +19,7 @@ enum { HT_CUDA_THREADS = 16 }; /* few, because a launch costs a call for each */
 #define HT_CUDA_UNROLL
 #define HT_CUDA_ROLLED
 #define HT_CUDA_CALLED
+#define HT_CUDA_RESIDENT(blocks)
 
 struct emulated_index {
     unsigned x;

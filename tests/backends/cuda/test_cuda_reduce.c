@@ -23,7 +23,7 @@ typedef struct job {
     int ndim;
     int64_t shape[3], stride[3][3], begin;
     int reduced;
-    int64_t length[2], step[2];
+    int64_t length[3], step[3];
 } job;
 
 static const job jobs[] = {
@@ -34,6 +34,11 @@ static const job jobs[] = {
     {"backwards", 1, {10}, {{2}, {-1000}, {1}}, 9999, 1, {1000}, {-1}},
     {"outer and inner axis", 1, {5}, {{1}, {11}, {1}}, 0, 2, {70, 11}, {55, 1}},
     {"two axes stay", 3, {4, 3, 7}, {{21, 7, 1}, {210, 70, 1}, {21, 7, 1}}, 0, 1, {10}, {7}},
+    {"a long row, from an odd element", 1, {1}, {{1}, {1}, {1}}, 3, 1, {ROOM - 3}, {1}},
+    {"long columns", 1, {3}, {{1}, {1}, {1}}, 0, 1, {ROOM / 3}, {3}},
+    {"rows of one thread each", 1, {300}, {{1}, {130}, {1}}, 0, 1, {61}, {2}},
+    {"rows of a few threads each", 1, {100}, {{1}, {400}, {1}}, 1, 1, {399}, {1}},
+    {"three reduced axes", 1, {3}, {{1}, {7}, {1}}, 0, 3, {70, 9, 7}, {567, 63, 1}},
     {"one element each", 1, {17}, {{1}, {1}, {1}}, 0, 1, {1}, {1}},
     {"no outputs", 1, {0}, {{1}, {1}, {1}}, 0, 1, {5}, {1}},
     {"nothing to add", 1, {12}, {{1}, {1}, {1}}, 0, 1, {0}, {1}},

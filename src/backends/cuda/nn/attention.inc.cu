@@ -201,11 +201,11 @@ static int NAME(attention_forward)(void *stream, const ht_kernel_call *call)
 }
 
 /* The sum of x times `also`, over a row. */
-struct NAME(row_dot) : ht_cuda_sum_fold<double> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+struct NAME(row_dot) : ht_cuda_sum_fold<double>, ht_cuda_two_inputs<C> {
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a += (double)static_cast<const C *>(r.x)[at] * (double)static_cast<const C *>(r.also)[at];
+        a += (double)x.x * (double)x.also;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

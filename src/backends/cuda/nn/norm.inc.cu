@@ -3,16 +3,15 @@
  * Template: normalisation of a dtype, as backends/cpu/nn/norm.inc.c. */
 #include "backends/cpu/nn/norm_channel.inc.c"
 
-struct NAME(channel_moments) : ht_cuda_moments_fold {
+struct NAME(channel_moments) : ht_cuda_moments_fold, ht_cuda_one_input<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return ht_cuda_moments_start(
-            r.reduced.count > 0 ? (double)LOAD(static_cast<const T *>(r.x)[at]) : 0);
+        return ht_cuda_moments_start(r.reduced.count > 0 ? (double)LOAD(get(r, at)) : 0);
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        ht_cuda_moments_step(a, (double)LOAD(static_cast<const T *>(r.x)[at]));
+        ht_cuda_moments_step(a, (double)LOAD(x));
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -21,18 +20,18 @@ struct NAME(channel_moments) : ht_cuda_moments_fold {
 };
 
 /* x is dy, and `also` is x. */
-struct NAME(channel_sums) : ht_cuda_sum_fold<sums_about> {
+struct NAME(channel_sums) : ht_cuda_sum_fold<sums_about>, ht_cuda_two_inputs<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
     {
         return {{0, 0}, r.mean[o]};
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        const double dy = (double)LOAD(static_cast<const T *>(r.x)[at]);
+        const double dy = (double)LOAD(x.x);
 
         a.first += dy;
-        a.second += dy * ((double)LOAD(static_cast<const T *>(r.also)[at]) - a.mean);
+        a.second += dy * ((double)LOAD(x.also) - a.mean);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

@@ -3,21 +3,18 @@
  * Template: normalisation of rows of a dtype, as backends/cpu/nn/row_norm.inc.c. */
 
 /* The mean of a row, and 1 / sqrt(variance + eps), with eps in `divisor`. */
-struct NAME(row_moments) : ht_cuda_moments_fold {
+struct NAME(row_moments) : ht_cuda_moments_fold, ht_cuda_one_input<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        const double first = r.kind == ABOUT_MEAN && r.reduced.count > 0
-                                 ? (double)LOAD(static_cast<const T *>(r.x)[at])
-                                 : 0;
+        const double first = r.kind == ABOUT_MEAN && r.reduced.count > 0 ? (double)LOAD(get(r, at))
+                                                                         : 0;
 
         return ht_cuda_moments_start(first);
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, const item &x,
                                                 int64_t)
     {
-        const double x = (double)LOAD(static_cast<const T *>(r.x)[at]);
-
-        ht_cuda_moments_step(a, x);
+        ht_cuda_moments_step(a, (double)LOAD(x));
         a.sum = r.kind == ABOUT_ZERO ? 0 : a.sum;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
@@ -66,10 +63,9 @@ static int NAME(row_norm_forward)(void *stream, const ht_kernel_call *call)
     return ht_cuda_end(device, call);
 }
 
-/* With d = (x - mean) invstd, the sums of dy weight and dy weight d over a row; or, if there are no
- * weights in `extra`, of dy and dy d. x is dy, and `also` is x. */
-static __forceinline__ __device__ void NAME(add_dy)(ht_cuda_two_sums &a, const ht_row_norm_call &n,
-                                                    int64_t at, bool weighted)
+/* With d = (x - mean) invstd, dy weight and dy weight d; or dy and dy d. */
+static __forceinline__ __device__ ht_cuda_two_sums NAME(dy_at)(const ht_row_norm_call &n,
+                                                               int64_t at, bool weighted)
 {
     const int64_t parameter = at / n.inner % (n.groups * n.channels);
     const int64_t row = at / n.inner / n.channels;
@@ -79,16 +75,20 @@ static __forceinline__ __device__ void NAME(add_dy)(ht_cuda_two_sums &a, const h
     const double dy = (double)LOAD(static_cast<const T *>(n.y.data)[at]) *
                       (weighted ? (double)NAME(parameter)(n.weight.data, parameter, 1) : 1);
 
-    a.first += dy;
-    a.second += dy * d;
+    return {dy, dy * d};
 }
 
-/* Over a row, by its weights, or over all rows. The call is in `extra`; y (2, outputs). */
+/* Sums of dy_at over a row, by its weights, or over all rows. The call is in `extra`; y (2, outputs). */
 template <bool weighted> struct NAME(dy_fold) : ht_cuda_sum_fold<ht_cuda_two_sums> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    typedef ht_cuda_two_sums item;
+    static __forceinline__ __device__ item get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return NAME(dy_at)(*static_cast<const ht_row_norm_call *>(r.extra), at, weighted);
+    }
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        NAME(add_dy)(a, *static_cast<const ht_row_norm_call *>(r.extra), at, weighted);
+        a += x;
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

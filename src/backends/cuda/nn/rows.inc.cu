@@ -4,16 +4,15 @@
 #include "backends/cuda/nn/softmax.inc.cu"
 
 /* The sum of x times `also`, which is as large as x. */
-struct NAME(row_products) : NAME(row_sum) {
+struct NAME(row_products) : ht_cuda_sum_fold<NAME(shifted)>, ht_cuda_two_inputs<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
     {
         return {0, 0};
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a.sum += (double)(LOAD(static_cast<const T *>(r.x)[at]) *
-                          LOAD(static_cast<const T *>(r.also)[at]));
+        a.sum += (double)(LOAD(x.x) * LOAD(x.also));
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

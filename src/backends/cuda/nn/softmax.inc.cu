@@ -4,20 +4,16 @@
 #include "backends/cpu/reduce/better.inc.c"
 
 /* The largest element of each row, in the dtype of arithmetic. */
-struct NAME(row_max) : ht_cuda_plain_fold {
+struct NAME(row_max) : ht_cuda_plain_fold, ht_cuda_one_input<T> {
     typedef C acc;
-    static __forceinline__ __device__ C get(const ht_cuda_reduction &r, int64_t at)
-    {
-        return LOAD(static_cast<const T *>(r.x)[at]);
-    }
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return get(r, at);
+        return LOAD(get(r, at));
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a = NAME(max_step)(a, get(r, at));
+        a = NAME(max_step)(a, LOAD(x));
     }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int)
     {
@@ -42,19 +38,19 @@ struct NAME(shifted) {
 /* The sum of exp(x - shift), with the shifts of all rows in `also`; without them, the sum of x. The
  * kind tells whether its logarithm is stored. A shift of -inf, where all elements are -inf, counts as
  * 0. */
-struct NAME(row_sum) : ht_cuda_sum_fold<NAME(shifted)> {
+struct NAME(row_sum) : ht_cuda_sum_fold<NAME(shifted)>, ht_cuda_one_input<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t o, int64_t)
     {
         const C shift = r.also != NULL ? static_cast<const C *>(r.also)[o] : 0;
 
         return {shift == -(C)INFINITY ? 0 : shift, 0};
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, const item &x,
                                                 int64_t)
     {
-        const C x = LOAD(static_cast<const T *>(r.x)[at]);
+        const C value = LOAD(x);
 
-        a.sum += (double)(r.also != NULL ? HT_MATH(exp, x - a.shift) : x);
+        a.sum += (double)(r.also != NULL ? HT_MATH(exp, value - a.shift) : value);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {

@@ -7,15 +7,20 @@
  *
  *     struct fold {
  *         typedef double acc;
+ *         typedef float item;            what a thread reads of an element
  *         static acc start(const ht_cuda_reduction &r, int64_t o, int64_t at);
- *         static void step(acc &a, const ht_cuda_reduction &r, int64_t at, int64_t e);
+ *         static item get(const ht_cuda_reduction &r, int64_t at);
+ *         static void step(acc &a, const ht_cuda_reduction &r, const item &x, int64_t e);
  *         static void finish(acc &a);    after the last step of a thread
  *         static void join(acc &a, const acc &b, int kind);
  *         static void put(const ht_cuda_reduction &r, int64_t o, const acc &a);
  *     };
  *
  * o is the number of an output, e that of an element of it, and `at` is where x has the element; for
- * start, the first one. */
+ * start, the first one.
+ *
+ * A thread reads several items before it uses the first of them: so few threads keep the memory
+ * busy. It uses them in the order of the elements. */
 #ifndef HT_BACKENDS_CUDA_REDUCE_FOLD_H
 #define HT_BACKENDS_CUDA_REDUCE_FOLD_H
 
@@ -42,6 +47,26 @@ struct ht_cuda_reduction {
 struct ht_cuda_plain_fold {
     template <class acc> static __forceinline__ __device__ void finish(acc &)
     {
+    }
+};
+
+/* For folds that read an element of x. */
+template <class type> struct ht_cuda_one_input {
+    typedef type item;
+    static __forceinline__ __device__ item get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return static_cast<const type *>(r.x)[at];
+    }
+};
+
+/* For folds that read an element of x, and the one of `also` at the same place. */
+template <class type> struct ht_cuda_two_inputs {
+    struct item {
+        type x, also;
+    };
+    static __forceinline__ __device__ item get(const ht_cuda_reduction &r, int64_t at)
+    {
+        return {static_cast<const type *>(r.x)[at], static_cast<const type *>(r.also)[at]};
     }
 };
 
@@ -84,19 +109,75 @@ struct ht_cuda_fold {
     size_t size; /* bytes of an accumulator */
 };
 
-template <class fold> static __global__ void ht_cuda_fold_segments(ht_cuda_reduction r, void *to)
+/* How many items or accumulators of a size a thread reads before it uses the first. */
+template <size_t size> struct ht_cuda_depth {
+    enum { value = size <= 8 ? 16 : size <= 16 ? 8 : 4 };
+};
+
+/* Elements e, e + segments, and so on: `depth` of them, or fewer at the end. line: there is one
+ * reduced axis. */
+template <class fold, bool line, int depth, bool full>
+static __forceinline__ __device__ void ht_cuda_fold_some(typename fold::acc &a,
+                                                         const ht_cuda_reduction &r, int64_t first,
+                                                         int64_t e)
+{
+    const int64_t begin = first + e * r.stride[0], step = r.segments * r.stride[0];
+    typename fold::item x[depth] = {};
+
+    HT_CUDA_UNROLL
+    for (int k = 0; k < depth; k++) {
+        const int64_t next = e + k * r.segments;
+
+        if (full || next < r.reduced.count)
+            x[k] = fold::get(r, line ? begin + k * step
+                                     : first + ht_cuda_offset(r.reduced, r.stride, next));
+    }
+    HT_CUDA_UNROLL
+    for (int k = 0; k < depth; k++) {
+        const int64_t next = e + k * r.segments;
+
+        if (full || next < r.reduced.count)
+            fold::step(a, r, x[k], next);
+    }
+}
+
+/* The elements of a thread. */
+template <class fold, bool line>
+static __forceinline__ __device__ void ht_cuda_fold_segment(typename fold::acc &a,
+                                                            const ht_cuda_reduction &r,
+                                                            int64_t first, int64_t segment)
+{
+    enum {
+        most = ht_cuda_depth<sizeof(typename fold::item)>::value,
+        depth = line ? most : most / 2
+    };
+    int64_t e = segment;
+
+    HT_CUDA_ROLLED
+    for (; e + (depth - 1) * r.segments < r.reduced.count; e += depth * r.segments)
+        ht_cuda_fold_some<fold, line, depth, true>(a, r, first, e);
+    if (e < r.reduced.count)
+        ht_cuda_fold_some<fold, line, depth, false>(a, r, first, e);
+}
+
+/* WANTED threads (plan.cu) are resident at once on a device of 128 cores. */
+template <class fold>
+static __global__ HT_CUDA_RESIDENT(4) void ht_cuda_fold_segments(ht_cuda_reduction r, void *to)
 {
     const int64_t outputs = r.outputs.count, work = outputs * r.segments;
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t o = r.across ? i / r.segments : i % outputs;
-        const int64_t segment = r.across ? i % r.segments : i / outputs;
+        const bool whole = r.segments == 1;
+        const int64_t o = whole ? i : r.across ? i / r.segments : i % outputs;
+        const int64_t segment = whole ? 0 : r.across ? i % r.segments : i / outputs;
         const int64_t first = ht_cuda_offset(r.outputs, r.x_stride, o);
         typename fold::acc a = fold::start(r, o, first);
 
-        for (int64_t e = segment; e < r.reduced.count; e += r.segments)
-            fold::step(a, r, first + ht_cuda_offset(r.reduced, r.stride, e), e);
+        if (r.reduced.ndim == 1)
+            ht_cuda_fold_segment<fold, true>(a, r, first, segment);
+        else
+            ht_cuda_fold_segment<fold, false>(a, r, first, segment);
         fold::finish(a);
         if (to != NULL)
             static_cast<typename fold::acc *>(to)[segment * outputs + o] = a;
@@ -109,15 +190,26 @@ template <class fold>
 static __global__ void ht_cuda_join_segments(ht_cuda_reduction r, const void *from, void *to,
                                              int64_t fewer)
 {
-    const int64_t outputs = r.outputs.count, work = outputs * fewer;
+    enum { depth = ht_cuda_depth<sizeof(typename fold::acc)>::value };
+    const int64_t work = r.outputs.count * fewer, all = r.outputs.count * r.segments;
     const typename fold::acc *part = static_cast<const typename fold::acc *>(from);
 
     HT_CUDA_EACH(i, work)
     {
         typename fold::acc a = part[i];
 
-        for (int64_t next = i + work; next < outputs * r.segments; next += work)
-            fold::join(a, part[next], r.kind);
+        HT_CUDA_ROLLED
+        for (int64_t next = i + work; next < all; next += depth * work) {
+            typename fold::acc b[depth];
+
+            HT_CUDA_UNROLL
+            for (int k = 0; k < depth; k++)
+                b[k] = part[next + k * work < all ? next + k * work : i];
+            HT_CUDA_UNROLL
+            for (int k = 0; k < depth; k++)
+                if (next + k * work < all)
+                    fold::join(a, b[k], r.kind);
+        }
         if (to != NULL)
             static_cast<typename fold::acc *>(to)[i] = a;
         else

@@ -4,21 +4,55 @@
 #include "backends/cuda/reduce/fold.h"
 #include "backends/cuda/scratch.h"
 
-/* Enough threads for any device. A thread folds at least SHORTEST elements, and joins up to JOINED
+/* Enough threads for any device. A thread folds at least SHORTEST elements, and joins accumulators of
+ * up to JOINED bytes. TOGETHER adjacent threads read adjacent elements of one output, if that takes at most MOST
  * accumulators. */
-enum { WANTED = 1 << 17, SHORTEST = 16, JOINED = 64 };
+enum { WANTED = 1 << 17, MOST = 1 << 24, SHORTEST = 32, JOINED = 512, TOGETHER = 32 };
+
+enum { BLOCKS_PER_CORE = 64 };
 
 static int64_t distance(int64_t stride)
 {
     return stride < 0 ? -stride : stride;
 }
 
-static int64_t segments_of(int64_t outputs, int64_t reduced)
+/* How many accumulators a thread joins: small ones are read in few turns (ht_cuda_depth). */
+static int64_t joined_of(const ht_cuda_fold *fold)
 {
-    const int64_t wanted = WANTED / outputs, most = reduced / SHORTEST;
-    const int64_t segments = wanted < most ? wanted : most;
+    const int64_t joined = JOINED / (int64_t)fold->size;
 
+    return joined > 64 ? 64 : joined < 8 ? 8 : joined;
+}
+
+static int64_t fewer_of(const ht_cuda_reduction *r, const ht_cuda_fold *fold)
+{
+    const int64_t joined = joined_of(fold);
+
+    return (r->segments + joined - 1) / joined;
+}
+
+/* Longer segments, where these save a launch. */
+static int64_t segments_of(const ht_cuda_reduction *r, int64_t joined)
+{
+    const int64_t most = r->reduced.count / SHORTEST;
+    const int64_t together = !r->across ? 1 : joined < TOGETHER ? joined : (int64_t)TOGETHER;
+    int64_t segments = WANTED / r->outputs.count;
+
+    if (segments < together)
+        segments = together < MOST / r->outputs.count ? together : MOST / r->outputs.count;
+    segments = segments < most ? segments : most;
+    if (segments > joined && r->reduced.count <= 2 * SHORTEST * joined)
+        segments = joined;
     return segments > 1 ? segments : 1;
+}
+
+/* Not what is resident at once, as in ht_cuda_blocks: the last of many short blocks end together. */
+static unsigned blocks_of(const ht_cuda_device *device, int64_t work)
+{
+    const int64_t most = (int64_t)device->cores * BLOCKS_PER_CORE;
+    const int64_t blocks = (work + HT_CUDA_THREADS - 1) / HT_CUDA_THREADS;
+
+    return (unsigned)(blocks < most ? blocks : most);
 }
 
 static bool translate(ht_cuda_reduction *to, const ht_reduction *from, int kind)
@@ -49,10 +83,10 @@ static void launch(const ht_cuda_device *device, ht_cuda_reduction *r, const ht_
     const int64_t outputs = r->outputs.count;
     char *from = part, *to = part + (size_t)(outputs * r->segments) * fold->size;
 
-    HT_CUDA_LAUNCH(fold->fold, ht_cuda_blocks(device, outputs * r->segments), HT_CUDA_THREADS,
+    HT_CUDA_LAUNCH(fold->fold, blocks_of(device, outputs * r->segments), HT_CUDA_THREADS,
                    device->stream, *r, part);
     while (r->segments > 1) {
-        const int64_t fewer = (r->segments + JOINED - 1) / JOINED;
+        const int64_t fewer = fewer_of(r, fold);
 
         HT_CUDA_LAUNCH(fold->join, ht_cuda_blocks(device, outputs * fewer), HT_CUDA_THREADS,
                        device->stream, *r, (const void *)from,
@@ -71,10 +105,10 @@ int ht_cuda_launch_reduction(const ht_cuda_device *device, ht_cuda_reduction *r,
     char *part = NULL;
 
     r->across = r->outputs.count == 1 || distance(inner) < distance(outer);
-    r->segments = segments_of(r->outputs.count, r->reduced.count);
+    r->segments = segments_of(r, joined_of(fold));
     if (r->segments > 1) {
-        const int64_t fewer = (r->segments + JOINED - 1) / JOINED;
-        const size_t bytes = (size_t)(r->outputs.count * (r->segments + fewer)) * fold->size;
+        const int64_t accumulators = r->segments + fewer_of(r, fold);
+        const size_t bytes = (size_t)(r->outputs.count * accumulators) * fold->size;
 
         part = static_cast<char *>(ht_cuda_scratch(device, bytes, what));
         if (part == NULL)

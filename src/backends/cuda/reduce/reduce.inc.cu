@@ -8,16 +8,14 @@
 #include "backends/cpu/reduce/key.inc.c"
 #endif
 
-#define STORED(at)   static_cast<const T *>(r.x)[at]
-#define ELEMENT(at)  LOAD(STORED(at))
 #define OUTPUT(type) static_cast<type *>(r.y)[ht_cuda_offset(r.outputs, r.y_stride, o)]
 
 #if HT_IS_INTEGER || HT_IS_BOOL
-struct NAME(whole_sum) : ht_cuda_sum_fold<uint64_t> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+struct NAME(whole_sum) : ht_cuda_sum_fold<uint64_t>, ht_cuda_one_input<T> {
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a += (uint64_t)ELEMENT(at);
+        a += (uint64_t)LOAD(x);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -27,12 +25,13 @@ struct NAME(whole_sum) : ht_cuda_sum_fold<uint64_t> {
 #endif
 
 /* Sums in double or complex128: TOTAL_OF and its followers. */
-struct NAME(wide_sum) : ht_cuda_sum_fold<WIDE> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+struct NAME(wide_sum) : ht_cuda_sum_fold<WIDE>, ht_cuda_one_input<T> {
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, const item &x,
                                                 int64_t)
     {
-        const WIDE value = (WIDE)ELEMENT(at);
+        const WIDE value = (WIDE)LOAD(x);
 
+        (void)r;
 #if HT_IS_FLOAT
         a += r.kind == ABS_OF ? fabs(value) : r.kind == SQUARES_OF ? value * value : value;
 #else
@@ -55,16 +54,16 @@ struct NAME(wide_sum) : ht_cuda_sum_fold<WIDE> {
 #else
 #define FACTOR uint64_t
 #endif
-struct NAME(product) : ht_cuda_plain_fold {
+struct NAME(product) : ht_cuda_plain_fold, ht_cuda_one_input<T> {
     typedef FACTOR acc;
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &, int64_t, int64_t)
     {
         return 1;
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a *= (acc)ELEMENT(at);
+        a *= (acc)LOAD(x);
     }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int)
     {
@@ -79,28 +78,28 @@ struct NAME(product) : ht_cuda_plain_fold {
 
 #if !HT_IS_COMPLEX
 /* LARGEST or SMALLEST. */
-struct NAME(extreme) : ht_cuda_plain_fold {
+struct NAME(extreme) : ht_cuda_plain_fold, ht_cuda_one_input<T> {
 #if HT_IS_FLOAT
     typedef KEY acc;
-    static __forceinline__ __device__ acc get(const ht_cuda_reduction &r, int64_t at)
+    static __forceinline__ __device__ acc comparable(const ht_cuda_reduction &r, T x)
     {
-        return NAME(key_of)(STORED(at), r.kind == LARGEST ? KEY_LARGEST : KEY_SMALLEST);
+        return NAME(key_of)(x, r.kind == LARGEST ? KEY_LARGEST : KEY_SMALLEST);
     }
 #else
     typedef C acc;
-    static __forceinline__ __device__ acc get(const ht_cuda_reduction &r, int64_t at)
+    static __forceinline__ __device__ acc comparable(const ht_cuda_reduction &, T x)
     {
-        return ELEMENT(at);
+        return LOAD(x);
     }
 #endif
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return get(r, at);
+        return comparable(r, get(r, at));
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, const item &x,
                                                 int64_t)
     {
-        join(a, get(r, at), r.kind);
+        join(a, comparable(r, x), r.kind);
     }
     static __forceinline__ __device__ void join(acc &a, const acc &b, int kind)
     {
@@ -122,16 +121,16 @@ struct NAME(found) {
 };
 
 /* The first of the LARGEST or SMALLEST. */
-struct NAME(place) : ht_cuda_plain_fold {
+struct NAME(place) : ht_cuda_plain_fold, ht_cuda_one_input<T> {
     typedef NAME(found) acc;
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return {ELEMENT(at), 0};
+        return {LOAD(get(r, at)), 0};
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, const item &x,
                                                 int64_t e)
     {
-        join(a, {ELEMENT(at), e}, r.kind);
+        join(a, {LOAD(x), e}, r.kind);
     }
     static __forceinline__ __device__ bool better(C x, C best, int kind)
     {
@@ -150,15 +149,15 @@ struct NAME(place) : ht_cuda_plain_fold {
 };
 
 /* SPREAD or RECORD. */
-struct NAME(moments_of) : ht_cuda_moments_fold {
+struct NAME(moments_of) : ht_cuda_moments_fold, ht_cuda_one_input<T> {
     static __forceinline__ __device__ acc start(const ht_cuda_reduction &r, int64_t, int64_t at)
     {
-        return ht_cuda_moments_start((double)ELEMENT(at));
+        return ht_cuda_moments_start((double)LOAD(get(r, at)));
     }
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        ht_cuda_moments_step(a, (double)ELEMENT(at));
+        ht_cuda_moments_step(a, (double)LOAD(x));
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
@@ -203,8 +202,6 @@ static void NAME(add_reductions)(ht_backend *backend)
 #endif
 }
 
-#undef STORED
-#undef ELEMENT
 #undef OUTPUT
 #undef KEY_LARGEST
 #undef KEY_SMALLEST

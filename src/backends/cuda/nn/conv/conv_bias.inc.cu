@@ -3,11 +3,11 @@
  * Template: the gradient of the bias of a dtype. */
 
 /* The sum of a channel of y. */
-struct NAME(channel_sum) : ht_cuda_sum_fold<double> {
-    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &r, int64_t at,
+struct NAME(channel_sum) : ht_cuda_sum_fold<double>, ht_cuda_one_input<T> {
+    static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
     {
-        a += (double)LOAD(static_cast<const T *>(r.x)[at]);
+        a += (double)LOAD(x);
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
