@@ -33,6 +33,7 @@ cuda_kernel_sources = \
 	src/backends/cuda/elementwise/loop.cu \
 	src/backends/cuda/elementwise/relational.cu \
 	src/backends/cuda/elementwise/rounding.cu \
+	src/backends/cuda/elementwise/tile.cu \
 	src/backends/cuda/elementwise/trigonometrics.cu \
 	src/backends/cuda/fault.cu \
 	src/backends/cuda/index/nonzero.cu \
@@ -66,6 +67,7 @@ cuda_headers = \
 	src/backends/cuda/elementwise/loop.h \
 	src/backends/cuda/elementwise/rows.h \
 	src/backends/cuda/elementwise/rows.inc.cu \
+	src/backends/cuda/elementwise/tile.h \
 	src/backends/cuda/elementwise/walk.h \
 	src/backends/cuda/foreach_floating.h \
 	src/backends/cuda/index/resample.inc.cu \

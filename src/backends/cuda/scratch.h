@@ -7,15 +7,24 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/launch.h"
 
-enum { HT_CUDA_BLOCKS_PER_CORE = 16 };
+/* SHORT_BLOCKS are for kernels with many registers: of more and shorter blocks, the last ones end
+ * together, however few a core has at once. */
+enum { HT_CUDA_BLOCKS_PER_CORE = 16, HT_CUDA_SHORT_BLOCKS_PER_CORE = 64 };
 
-/* How many blocks: one thread for each of `work` elements, up to what keeps the device busy. */
-static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work)
+/* How many blocks: one thread for each of `work` elements, up to so many for each core. */
+static inline unsigned ht_cuda_blocks_up_to(const ht_cuda_device *device, int64_t work,
+                                            int per_core)
 {
-    const int64_t most = (int64_t)device->cores * HT_CUDA_BLOCKS_PER_CORE;
+    const int64_t most = (int64_t)device->cores * per_core;
     const int64_t blocks = (work + HT_CUDA_THREADS - 1) / HT_CUDA_THREADS;
 
     return (unsigned)(blocks < most ? blocks : most);
+}
+
+/* Up to what keeps the device busy. */
+static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work)
+{
+    return ht_cuda_blocks_up_to(device, work, HT_CUDA_BLOCKS_PER_CORE);
 }
 
 /* Launches a kernel whose first parameter is how many elements there are, a thread for each. */

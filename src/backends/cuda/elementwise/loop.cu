@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The host's part of an elementwise kernel: which of its two walks, and in how many launches. */
+ * The host's part of an elementwise kernel: which of its walks, and in how many launches. */
 #include "backends/cuda/elementwise/loop.h"
 #include "backends/cuda/scratch.h"
 
@@ -82,7 +82,8 @@ static void launch_piece(const ht_cuda_device *device, ht_loop *loop, int64_t co
         advance(loop, count - rest, walks);
         loop->shape[0] = count = rest;
     }
-    launch(device, walks->strided, translate(loop, count, walks->operands), count);
+    if (!ht_cuda_launch_tiles(device, loop, walks))
+        launch(device, walks->strided, translate(loop, count, walks->operands), count);
 }
 
 static void drop_axis_0(ht_loop *loop)

@@ -130,7 +130,9 @@ template <class row> static int ht_cuda_run_row(void *stream, const ht_kernel_ca
                                         1 + row::inputs,
                                         ht_cuda_row_width<row>::value,
                                         {sizeof(typename row::out), sizeof(typename row::in0),
-                                         sizeof(typename row::in1), sizeof(typename row::in2)}};
+                                         sizeof(typename row::in1), sizeof(typename row::in2)},
+                                        NULL,
+                                        0};
 
     return ht_cuda_run_loop(stream, call, &walks);
 }

@@ -9,8 +9,6 @@
  * accumulators. */
 enum { WANTED = 1 << 17, MOST = 1 << 24, SHORTEST = 32, JOINED = 512, TOGETHER = 32 };
 
-enum { BLOCKS_PER_CORE = 64 };
-
 static int64_t distance(int64_t stride)
 {
     return stride < 0 ? -stride : stride;
@@ -46,15 +44,6 @@ static int64_t segments_of(const ht_cuda_reduction *r, int64_t joined)
     return segments > 1 ? segments : 1;
 }
 
-/* Not what is resident at once, as in ht_cuda_blocks: the last of many short blocks end together. */
-static unsigned blocks_of(const ht_cuda_device *device, int64_t work)
-{
-    const int64_t most = (int64_t)device->cores * BLOCKS_PER_CORE;
-    const int64_t blocks = (work + HT_CUDA_THREADS - 1) / HT_CUDA_THREADS;
-
-    return (unsigned)(blocks < most ? blocks : most);
-}
-
 static bool translate(ht_cuda_reduction *to, const ht_reduction *from, int kind)
 {
     const ht_loop *loop = &from->loop;
@@ -83,8 +72,10 @@ static void launch(const ht_cuda_device *device, ht_cuda_reduction *r, const ht_
     const int64_t outputs = r->outputs.count;
     char *from = part, *to = part + (size_t)(outputs * r->segments) * fold->size;
 
-    HT_CUDA_LAUNCH(fold->fold, blocks_of(device, outputs * r->segments), HT_CUDA_THREADS,
-                   device->stream, *r, part);
+    HT_CUDA_LAUNCH(
+        fold->fold,
+        ht_cuda_blocks_up_to(device, outputs * r->segments, HT_CUDA_SHORT_BLOCKS_PER_CORE),
+        HT_CUDA_THREADS, device->stream, *r, part);
     while (r->segments > 1) {
         const int64_t fewer = fewer_of(r, fold);
 
