@@ -16,13 +16,13 @@ template <class type> struct adagrad {
         p->rate = (real)(u->lr / (1 + (step - 1) * u->beta1));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]);
-        const real s = p.state[0][i] + g * g;
+        const real g = gradient(u, scale, x.grad, x.param);
+        const real s = x.state[0] + g * g;
 
         p.state[0][i] = s;
-        p.param[i] -= p.rate * g / (root(s) + u.eps);
+        p.param[i] = x.param - p.rate * g / (root(s) + u.eps);
     }
 };
 
@@ -33,15 +33,15 @@ template <class type> struct adadelta {
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]), before = p.state[1][i];
-        const real s = p.state[0][i] * u.beta1 + u.weight1 * g * g;
+        const real g = gradient(u, scale, x.grad, x.param), before = x.state[1];
+        const real s = x.state[0] * u.beta1 + u.weight1 * g * g;
         const real delta = root(before + u.eps) / root(s + u.eps) * g;
 
         p.state[0][i] = s;
         p.state[1][i] = before * u.beta1 + u.weight1 * delta * delta;
-        p.param[i] -= u.lr * delta;
+        p.param[i] = x.param - u.lr * delta;
     }
 };
 
@@ -52,15 +52,15 @@ template <class type> struct rmsprop {
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]);
-        const real s = p.state[0][i] * u.beta1 + u.weight1 * g * g;
+        const real g = gradient(u, scale, x.grad, x.param);
+        const real s = x.state[0] * u.beta1 + u.weight1 * g * g;
         real spread = s, step;
 
         p.state[0][i] = s;
         if (u.centered) {
-            const real m = p.state[1][i] * u.beta1 + u.weight1 * g;
+            const real m = x.state[1] * u.beta1 + u.weight1 * g;
 
             p.state[1][i] = m;
             spread = s - m * m;
@@ -72,7 +72,7 @@ template <class type> struct rmsprop {
 
             buffer[i] = step = buffer[i] * u.momentum + step;
         }
-        p.param[i] -= u.lr * step;
+        p.param[i] = x.param - u.lr * step;
     }
 };
 

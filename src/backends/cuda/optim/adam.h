@@ -17,12 +17,12 @@ template <class type> struct adam {
         p->rate = (real)(u->lr / (1 - pow(u->beta1, step)));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real param = p.param[i] * u.shrink;
-        const real g = gradient(u, scale, p.grad[i], param);
-        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
-        real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+        const real param = x.param * u.shrink;
+        const real g = gradient(u, scale, x.grad, param);
+        const real m = x.state[0] * u.beta1 + u.weight1 * g;
+        real v = x.state[1] * u.beta2 + u.weight2 * g * g;
 
         p.state[0][i] = m;
         p.state[1][i] = v;
@@ -46,16 +46,16 @@ template <class type> struct adamax {
         p->rate = (real)(u->lr / (1 - pow(u->beta1, step)));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]);
-        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
-        const real before = p.state[1][i] * u.beta2, now = (g < 0 ? -g : g) + u.eps;
+        const real g = gradient(u, scale, x.grad, x.param);
+        const real m = x.state[0] * u.beta1 + u.weight1 * g;
+        const real before = x.state[1] * u.beta2, now = (g < 0 ? -g : g) + u.eps;
         const real most = before > now || before != before ? before : now; /* NaN stays NaN */
 
         p.state[0][i] = m;
         p.state[1][i] = most;
-        p.param[i] -= p.rate * m / most;
+        p.param[i] = x.param - p.rate * m / most;
     }
 };
 
@@ -73,12 +73,12 @@ template <class type> struct nadam {
         p->weight = (real)(u->lr * next / (1 - product * next));
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        real param = p.param[i] * u.shrink;
-        const real g = gradient(u, scale, p.grad[i], param);
-        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
-        const real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+        real param = x.param * u.shrink;
+        const real g = gradient(u, scale, x.grad, param);
+        const real m = x.state[0] * u.beta1 + u.weight1 * g;
+        const real v = x.state[1] * u.beta2 + u.weight2 * g * g;
         const real below = root(v / p.correction) + u.eps;
 
         p.state[0][i] = m;
@@ -100,12 +100,12 @@ template <class type> struct radam {
         p->correction = (real)ht_radam_rectified(u, step);
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real param = p.param[i] * u.shrink;
-        const real g = gradient(u, scale, p.grad[i], param);
-        const real m = p.state[0][i] * u.beta1 + u.weight1 * g;
-        const real v = p.state[1][i] * u.beta2 + u.weight2 * g * g;
+        const real param = x.param * u.shrink;
+        const real g = gradient(u, scale, x.grad, param);
+        const real m = x.state[0] * u.beta1 + u.weight1 * g;
+        const real v = x.state[1] * u.beta2 + u.weight2 * g * g;
 
         p.state[0][i] = m;
         p.state[1][i] = v;

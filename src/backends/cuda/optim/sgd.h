@@ -13,19 +13,19 @@ template <class type> struct sgd {
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]);
+        const real g = gradient(u, scale, x.grad, x.param);
         real *buffer = p.state[0];
 
         if (buffer == NULL) {
-            p.param[i] -= u.lr * g;
+            p.param[i] = x.param - u.lr * g;
             return;
         }
-        const real next = p.first ? g : buffer[i] * u.momentum + u.undamped * g;
+        const real next = p.first ? g : x.state[0] * u.momentum + u.undamped * g;
 
         buffer[i] = next;
-        p.param[i] -= u.lr * (u.nesterov ? g + u.momentum * next : next);
+        p.param[i] = x.param - (u.lr * (u.nesterov ? g + u.momentum * next : next));
     }
 };
 
@@ -40,10 +40,10 @@ template <class type> struct asgd {
         p->weight = (real)ht_asgd_mu(u, (double)from->step);
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        const real g = gradient(u, scale, p.grad[i], p.param[i]), mean = p.state[0][i];
-        const real param = p.param[i] * p.correction - p.rate * g;
+        const real g = gradient(u, scale, x.grad, x.param), mean = x.state[0];
+        const real param = x.param * p.correction - p.rate * g;
 
         p.param[i] = param;
         p.state[0][i] = p.weight == 1 ? param : mean + (param - mean) * p.weight;
@@ -58,18 +58,18 @@ template <class type> struct rprop {
     {
     }
     static __forceinline__ __device__ void step(const step_call<real> &u, const part<real> &p,
-                                                real scale, int64_t i)
+                                                real scale, int64_t i, const element<real> &x)
     {
-        real g = p.grad[i] * scale;
-        const real turn = g * p.state[0][i];
-        real s = p.state[1][i] * (turn > 0 ? u.beta2 : turn < 0 ? u.beta1 : 1);
+        real g = x.grad * scale;
+        const real turn = g * x.state[0];
+        real s = x.state[1] * (turn > 0 ? u.beta2 : turn < 0 ? u.beta1 : 1);
 
         s = s < u.eps ? u.eps : s;
         s = s > u.momentum ? u.momentum : s;
         g = turn < 0 ? 0 : g;
         p.state[1][i] = s;
         p.state[0][i] = g;
-        p.param[i] -= g > 0 ? s : g < 0 ? -s : 0;
+        p.param[i] = x.param - (g > 0 ? s : g < 0 ? -s : 0);
     }
 };
 

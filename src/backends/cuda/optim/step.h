@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code that rules of optimizers share. A rule is a struct with its step for element i of a part; rates()
- * fills in what depends on the step:
+ * The code that rules of optimizers share. A rule is a struct with its step for element i of a part, of
+ * which x has been read before; rates() fills in what depends on the step:
  *
  *     template <class type> struct rule {
  *         typedef type real;
  *         enum { may_decouple = false };
  *         static void rates(const ht_update_call *u, const ht_update_part *from, part<real> *p);
- *         static void step(const step_call<real> &u, const part<real> &p, real scale, int64_t i);
+ *         static void step(const step_call<real> &u, const part<real> &p, real scale, int64_t i,
+ *                          const element<real> &x);
  *     }; */
 #ifndef HT_BACKENDS_CUDA_OPTIM_STEP_H
 #define HT_BACKENDS_CUDA_OPTIM_STEP_H
@@ -19,6 +20,11 @@
 #include "ht/kernels/update.h"
 
 enum { PARTS = 40 }; /* of a launch */
+
+/* The first states, if there are so many. */
+template <class real> struct element {
+    real param, grad, state[2];
+};
 
 template <class real> struct part {
     real *param;
@@ -39,6 +45,14 @@ template <class real> struct step_call {
     int parts;
     part<real> part_of[PARTS];
 };
+
+template <class real>
+static __forceinline__ __device__ element<real> read_element(const part<real> &p, int64_t i)
+{
+    return {p.param[i],
+            p.grad[i],
+            {p.state[0] != NULL ? p.state[0][i] : 0, p.state[1] != NULL ? p.state[1][i] : 0}};
+}
 
 static __forceinline__ __device__ float root(float x)
 {

@@ -9,7 +9,9 @@
 #include "backends/cuda/optim/adam.h"
 #include "backends/cuda/optim/sgd.h"
 
-enum { THREADS = 256, PIECE = 8 * THREADS };
+/* A thread reads AHEAD elements before it takes the first step, because writes end what may be read
+ * ahead. */
+enum { THREADS = 256, PIECE = 8 * THREADS, AHEAD = 4 };
 
 template <class rule> static __global__ void update_kernel(step_call<typename rule::real> u)
 {
@@ -26,8 +28,19 @@ template <class rule> static __global__ void update_kernel(step_call<typename ru
     const uint32_t piece = blockIdx.x - (k > 0 ? u.part_of[k - 1].end : 0);
     const int64_t begin = (int64_t)piece * PIECE, end = begin + PIECE < p.n ? begin + PIECE : p.n;
 
-    for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
-        rule::step(u, p, signed_scale, i);
+    HT_CUDA_ROLLED
+    for (int64_t i = begin + threadIdx.x; i < end; i += AHEAD * THREADS) {
+        element<real> x[AHEAD] = {};
+
+        HT_CUDA_UNROLL
+        for (int k = 0; k < AHEAD; k++)
+            if (i + k * THREADS < end)
+                x[k] = read_element(p, i + k * THREADS);
+        HT_CUDA_UNROLL
+        for (int k = 0; k < AHEAD; k++)
+            if (i + k * THREADS < end)
+                rule::step(u, p, signed_scale, i + k * THREADS, x[k]);
+    }
 }
 
 template <class real> static void translate(const ht_update_call *call, step_call<real> *u)
