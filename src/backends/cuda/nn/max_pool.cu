@@ -11,7 +11,7 @@
 
 /* n, c and a pixel of an image, channels last if neighbours in memory are channels. */
 struct pixels {
-    ht_cuda_divisor c, h, w;
+    ht_cuda_divisor c, h, w, step[2]; /* step: between windows */
     bool last;
 };
 
@@ -21,8 +21,12 @@ struct pixel {
 
 static pixels make_pixels(const ht_pool_call *p, const int64_t size[], const int64_t stride[])
 {
-    return {ht_cuda_divisor_of((uint32_t)p->c), ht_cuda_divisor_of((uint32_t)size[0]),
-            ht_cuda_divisor_of((uint32_t)size[1]), stride[1] == 1};
+    return {
+        ht_cuda_divisor_of((uint32_t)p->c),
+        ht_cuda_divisor_of((uint32_t)size[0]),
+        ht_cuda_divisor_of((uint32_t)size[1]),
+        {ht_cuda_divisor_of((uint32_t)p->stride[0]), ht_cuda_divisor_of((uint32_t)p->stride[1])},
+        stride[1] == 1};
 }
 
 /* The remainder of n, which becomes the quotient. */
@@ -55,13 +59,26 @@ static __forceinline__ __device__ int64_t offset_of(const int64_t stride[], cons
 }
 
 /* The window of `in` that axis `axis` begins with at tap `tap`, or -1. */
-static __forceinline__ __device__ int64_t window_with(const ht_pool_call &p, int axis, int64_t in,
-                                                      int64_t tap)
+static __forceinline__ __device__ int64_t window_with(const ht_pool_call &p, const pixels &of,
+                                                      int axis, int64_t in, int64_t tap)
 {
     const int64_t begin = in + p.padding[axis] - tap * p.dilation[axis];
-    const int64_t window = begin / p.stride[axis];
 
-    return begin >= 0 && begin % p.stride[axis] == 0 && window < p.out[axis] ? window : -1;
+    if (begin < 0)
+        return -1;
+    const uint32_t window = ht_cuda_quotient((uint32_t)begin, of.step[axis]);
+    const bool starts = window * of.step[axis].by == (uint32_t)begin;
+
+    return starts && window < p.out[axis] ? (int64_t)window : -1;
+}
+
+/* Whether window_with has small enough numbers. */
+static bool is_small(const ht_pool_call *p)
+{
+    for (int axis = 0; axis < 2; axis++)
+        if (p->stride[axis] > INT32_MAX || p->in[axis] > INT32_MAX - p->padding[axis])
+            return false;
+    return true;
 }
 
 #define HT_TEMPLATE "backends/cuda/nn/max_pool.inc.cu"

@@ -45,10 +45,10 @@ static __global__ void NAME(max_pool_grad)(int64_t work, ht_pool_call p, pixels 
         T sum = 0;
 
         for (int64_t i = p.kernel[0] - 1; i >= 0; i--) {
-            const int64_t oh = window_with(p, 0, in.h, i);
+            const int64_t oh = window_with(p, of, 0, in.h, i);
 
             for (int64_t j = p.kernel[1] - 1; j >= 0 && oh >= 0; j--) {
-                const int64_t ow = window_with(p, 1, in.w, j);
+                const int64_t ow = window_with(p, of, 1, in.w, j);
                 const int64_t from = offset_of(p.y_stride, {in.n, in.c, oh, ow});
 
                 if (ow >= 0 && index[from] == mine)
@@ -67,7 +67,7 @@ template <bool forward> static int NAME(run_max_pool)(void *stream, const ht_ker
     const int64_t *stride = forward ? p->y_stride : p->x_stride;
     const int64_t work = p->n * p->c * size[0] * size[1];
 
-    if (p->spatial != 2 || work >= INT64_C(1) << 31)
+    if (p->spatial != 2 || work >= INT64_C(1) << 31 || !is_small(p))
         return HT_KERNEL_REFUSED;
     if (work == 0)
         return 0;
