@@ -4,7 +4,8 @@
 #include "backends/cuda/elementwise/loop.h"
 #include "backends/cuda/scratch.h"
 
-/* Squares of a group, side by side in x and in y, as powers of 2: those of 32 threads, then of more. */
+/* Squares of a group, across and down, as powers of 2: those of 32 threads, then of more. Shorter axes
+ * are left to the other kernel. */
 enum { ACROSS = 3, DOWN = 2, MORE_ACROSS = 1, MORE_DOWN = 2, SHORTEST = 8 };
 
 /* The axis along which an operand is contiguous, or -1. */
@@ -37,7 +38,7 @@ static int64_t cut(int64_t squares, int few, int more, int *bits, int *more_bits
     return (squares + (1 << both) - 1) >> both;
 }
 
-/* Whether rows of `side` elements lie at multiples of their size. step: between the rows. */
+/* Whether rows of `side` elements along an axis lie at multiples of their size. */
 static bool is_aligned(const ht_loop *loop, int operand, int axis, int64_t side, size_t size)
 {
     bool aligned = (uintptr_t)loop->operand[operand].data % (size * (size_t)side) == 0;

@@ -9,12 +9,12 @@
 #include "backends/cuda/elementwise/walk.h"
 #include "backends/cuda/scratch.h"
 
-/* A square at y is [across][down], that at x [down][across]. */
+/* at[down][across] */
 template <class element, int side> struct ht_cuda_square {
     typedef ht_cuda_pack<element, side> row;
     element at[side][side];
 
-    /* Rows of x, which are `down` of them and `across` long. */
+    /* From `down` rows of x, `across` elements of each; at_once: all of them, by wide reads. */
     __forceinline__ __device__ void read(const element *x, int64_t stride, uint32_t down,
                                          uint32_t across, bool at_once)
     {

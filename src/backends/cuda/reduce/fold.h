@@ -109,9 +109,9 @@ struct ht_cuda_fold {
     size_t size; /* bytes of an accumulator */
 };
 
-/* How many items or accumulators of a size a thread reads before it uses the first. */
-template <size_t size> struct ht_cuda_depth {
-    enum { value = size <= 8 ? 16 : size <= 16 ? 8 : 4 };
+/* How many items or accumulators of a size a thread reads before it uses the first: so many bytes. */
+template <size_t bytes, size_t size> struct ht_cuda_depth {
+    enum { value = bytes / size > 16 ? 16 : bytes / size < 4 ? 4 : bytes / size };
 };
 
 /* Elements e, e + segments, and so on: `depth` of them, or fewer at the end. line: there is one
@@ -148,7 +148,7 @@ static __forceinline__ __device__ void ht_cuda_fold_segment(typename fold::acc &
                                                             int64_t first, int64_t segment)
 {
     enum {
-        most = ht_cuda_depth<sizeof(typename fold::item)>::value,
+        most = ht_cuda_depth<64, sizeof(typename fold::item)>::value,
         depth = line ? most : most / 2
     };
     int64_t e = segment;
@@ -190,7 +190,7 @@ template <class fold>
 static __global__ void ht_cuda_join_segments(ht_cuda_reduction r, const void *from, void *to,
                                              int64_t fewer)
 {
-    enum { depth = ht_cuda_depth<sizeof(typename fold::acc)>::value };
+    enum { depth = ht_cuda_depth<128, sizeof(typename fold::acc)>::value };
     const int64_t work = r.outputs.count * fewer, all = r.outputs.count * r.segments;
     const typename fold::acc *part = static_cast<const typename fold::acc *>(from);
 

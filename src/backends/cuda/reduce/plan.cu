@@ -5,8 +5,8 @@
 #include "backends/cuda/scratch.h"
 
 /* Enough threads for any device. A thread folds at least SHORTEST elements, and joins accumulators of
- * up to JOINED bytes. TOGETHER adjacent threads read adjacent elements of one output, if that takes at most MOST
- * accumulators. */
+ * up to JOINED bytes. Of a row, TOGETHER adjacent threads read adjacent elements, so that they use
+ * whole lines of the memory; that takes up to MOST accumulators. */
 enum { WANTED = 1 << 17, MOST = 1 << 24, SHORTEST = 32, JOINED = 512, TOGETHER = 32 };
 
 static int64_t distance(int64_t stride)
@@ -89,9 +89,24 @@ static void launch(const ht_cuda_device *device, ht_cuda_reduction *r, const ht_
     }
 }
 
+/* Two reduced axes that are one: its elements have the same order. */
+static void merge_reduced(ht_cuda_reduction *r)
+{
+    if (r->reduced.ndim != 2 || r->reduced.count == 0)
+        return;
+    const int64_t outer = r->reduced.length[0].by, inner = r->reduced.length[1].by;
+
+    if (inner > 1 && outer > 1 && r->stride[0] != r->stride[1] * inner)
+        return;
+    r->reduced.ndim = 1;
+    if (inner > 1)
+        r->stride[0] = r->stride[1];
+}
+
 int ht_cuda_launch_reduction(const ht_cuda_device *device, ht_cuda_reduction *r,
                              const ht_cuda_fold *fold, const char *what)
 {
+    merge_reduced(r);
     const int64_t outer = r->x_stride[r->outputs.ndim - 1], inner = r->stride[r->reduced.ndim - 1];
     char *part = NULL;
 
