@@ -264,6 +264,31 @@ static void reductions_equal_those_of_the_cpu(void **state)
         }
 }
 
+/* Elements whose sums are rounded have the same sum wherever they begin. */
+static void sums_are_those_of_aligned_elements(void **state)
+{
+    static const struct listed sum = {HT_KERNEL_SUM_WIDE, "SUM_WIDE", "Ws"};
+    static const job rows = {"rows", 1, {13}, {{1}, {3000}, {1}}, 0, 1, {3000}, {1}};
+    uint64_t seed = 7;
+
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    for (int64_t i = 0; i < ROOM; i++)
+        cpu_set(HT_FLOAT32, x, i, cpu_random(&seed));
+    for (int64_t begin = 0; begin < 4; begin++) {
+        char *from = remote.x + begin * (int64_t)sizeof(float);
+        ht_reduction r = make_reduction(&sum, &rows, HT_FLOAT32, remote.y, from, NULL);
+
+        ht__device_put(device, from, x, 13 * 3000 * sizeof(float));
+        on_device(&sum, HT_FLOAT32, &r.loop.call, sizeof r, 0);
+        if (begin == 0)
+            memcpy(expected, got, sizeof expected);
+        assert_memory_equal(got, expected, sizeof expected);
+    }
+    assert_true(((double *)(void *)expected)[12] > 300); /* 3000 / 2 over the divisor 4 */
+}
+
 /* How lines lie: how many, of how many elements, and the strides between and along them. */
 static const struct lines {
     const char *name;
@@ -330,6 +355,8 @@ static void cumulative_sums_equal_those_of_the_cpu(void **state)
 
 HT_TEST_SUITE(test_cuda_reduce,
               cmocka_unit_test_setup_teardown(reductions_equal_those_of_the_cpu, open_device,
+                                              close_device),
+              cmocka_unit_test_setup_teardown(sums_are_those_of_aligned_elements, open_device,
                                               close_device),
               cmocka_unit_test_setup_teardown(cumulative_sums_equal_those_of_the_cpu, open_device,
                                               close_device));
