@@ -17,8 +17,10 @@ def parse(description, **defaults):
         parser.add_argument(f"--{name}")
     parser.add_argument("--plain", action="store_true", help="rows in order, without anything that is drawn")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    torch.set_default_device(options.device)
     torch.manual_seed(options.seed)
     return options
 

@@ -53,7 +53,8 @@ class ResNet(nn.Module):
 def load(folder, part):
     images = torch.from_numpy(read_idx(f"{folder}/{part}-images-idx3-ubyte").copy())
     labels = torch.from_numpy(read_idx(f"{folder}/{part}-labels-idx1-ubyte").copy())
-    return ((images.to(torch.get_default_dtype()) / 255 - MEAN) / STD).unsqueeze(1), labels.long()
+    images = ((images.to(torch.get_default_dtype()) / 255 - MEAN) / STD).unsqueeze(1)
+    return images.to(o.device), labels.long().to(o.device)
 
 
 def crop_and_flip(images):

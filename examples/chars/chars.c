@@ -13,7 +13,7 @@ enum { CHARACTERS = 256, LENGTH = 128, FEATURES = 128, HEADS = 4, LAYERS = 4, OU
 
 /* The options. Numbers come first, whole ones before others. */
 enum { STEPS, BATCH, SEED, SAMPLE, WHOLE, LR = WHOLE, DROPOUT, NUMBERS };
-enum { TEXT = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, OPTIONS };
+enum { TEXT = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, DEVICE, OPTIONS };
 
 static const char *values[OPTIONS] = {[STEPS] = "500",
                                       [BATCH] = "32",
@@ -21,7 +21,8 @@ static const char *values[OPTIONS] = {[STEPS] = "500",
                                       [DROPOUT] = "0.1",
                                       [SEED] = "1",
                                       [SAMPLE] = "400",
-                                      [TEXT] = "/usr/share/common-licenses/GPL-3"};
+                                      [TEXT] = "/usr/share/common-licenses/GPL-3",
+                                      [DEVICE] = "cpu"};
 
 static int64_t number(int option)
 {
@@ -275,6 +276,7 @@ static const char help[] =
     "  --lr X          highest learning rate of the cycle (0.002)\n"
     "  --dropout X     (0.1)   --seed N  (1)   --blocking  average and update within each step\n"
     "  --plain         rows in the order of the text\n"
+    "  --device NAME   compute on it: cuda, for example (cpu)\n"
     "  --sample N      characters to make up at the end (400)\n"
     "  --load FILE     start from a safetensors file; --save FILE writes one at the end\n"
     "  --outputs FILE  write some held-out rows and the outputs for them\n";
@@ -282,13 +284,11 @@ static const char help[] =
 static bool parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"steps", 1, NULL, STEPS}, {"batch", 1, NULL, BATCH},
-        {"lr", 1, NULL, LR},       {"dropout", 1, NULL, DROPOUT},
-        {"seed", 1, NULL, SEED},   {"sample", 1, NULL, SAMPLE},
-        {"text", 1, NULL, TEXT},   {"load", 1, NULL, LOAD},
-        {"save", 1, NULL, SAVE},   {"outputs", 1, NULL, OUTPUTS},
-        {"plain", 0, NULL, PLAIN}, {"blocking", 0, NULL, BLOCKING},
-        {NULL, 0, NULL, 0}};
+        {"steps", 1, NULL, STEPS},     {"batch", 1, NULL, BATCH}, {"lr", 1, NULL, LR},
+        {"dropout", 1, NULL, DROPOUT}, {"seed", 1, NULL, SEED},   {"sample", 1, NULL, SAMPLE},
+        {"text", 1, NULL, TEXT},       {"load", 1, NULL, LOAD},   {"save", 1, NULL, SAVE},
+        {"outputs", 1, NULL, OUTPUTS}, {"plain", 0, NULL, PLAIN}, {"blocking", 0, NULL, BLOCKING},
+        {"device", 1, NULL, DEVICE},   {NULL, 0, NULL, 0}};
     int option;
 
     opterr = ht_comm_rank(HT_COMM_WORLD) == 0;
@@ -320,6 +320,7 @@ int main(int argc, char **argv)
         ht_finalize();
         return 2;
     }
+    ht_use_device(ht_device_get(values[DEVICE]));
     problem = read_text(&run);
     if (problem != NULL) {
         if (speaks)

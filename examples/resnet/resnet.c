@@ -16,10 +16,11 @@ static ht_normalize normalize = {255, 0.286, 0.353, HT_FLOAT32, true};
 
 /* The options. Numbers come first, whole ones before others. */
 enum { TRAIN, EPOCHS, BATCH, SEED, WHOLE, LR = WHOLE, NUMBERS };
-enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, DOUBLE, OPTIONS };
+enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, DOUBLE, DEVICE, OPTIONS };
 
-static const char *values[OPTIONS] = {[TRAIN] = "0", [EPOCHS] = "10", [BATCH] = "128",
-                                      [LR] = "0.1",  [SEED] = "1",    [DATA] = "images.h5"};
+static const char *values[OPTIONS] = {
+    [TRAIN] = "0", [EPOCHS] = "10",      [BATCH] = "128", [LR] = "0.1",
+    [SEED] = "1",  [DATA] = "images.h5", [DEVICE] = "cpu"};
 
 static int64_t number(int option)
 {
@@ -280,17 +281,20 @@ static const char help[] =
     "  --seed N        (1)     --blocking  average and update within each step\n"
     "  --plain         images in the order of the file, without crops and flips\n"
     "  --double        compute in float64\n"
+    "  --device NAME   compute on it: cuda, for example (cpu)\n"
     "  --load FILE     start from a safetensors file; --save FILE writes one at the end\n"
     "  --outputs FILE  write some test images and the outputs for them\n";
 
 static bool parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"train", 1, NULL, TRAIN}, {"epochs", 1, NULL, EPOCHS},     {"batch", 1, NULL, BATCH},
-        {"lr", 1, NULL, LR},       {"seed", 1, NULL, SEED},         {"data", 1, NULL, DATA},
-        {"load", 1, NULL, LOAD},   {"save", 1, NULL, SAVE},         {"outputs", 1, NULL, OUTPUTS},
-        {"plain", 0, NULL, PLAIN}, {"blocking", 0, NULL, BLOCKING}, {"double", 0, NULL, DOUBLE},
-        {NULL, 0, NULL, 0}};
+        {"train", 1, NULL, TRAIN},       {"epochs", 1, NULL, EPOCHS},
+        {"batch", 1, NULL, BATCH},       {"lr", 1, NULL, LR},
+        {"seed", 1, NULL, SEED},         {"data", 1, NULL, DATA},
+        {"load", 1, NULL, LOAD},         {"save", 1, NULL, SAVE},
+        {"outputs", 1, NULL, OUTPUTS},   {"plain", 0, NULL, PLAIN},
+        {"blocking", 0, NULL, BLOCKING}, {"double", 0, NULL, DOUBLE},
+        {"device", 1, NULL, DEVICE},     {NULL, 0, NULL, 0}};
     int option;
 
     opterr = ht_comm_rank(HT_COMM_WORLD) == 0;
@@ -318,6 +322,7 @@ int main(int argc, char **argv)
         ht_finalize();
         return 2;
     }
+    ht_use_device(ht_device_get(values[DEVICE]));
     open_run(&run);
     if (number(EPOCHS) > 0 && ht_dataloader_batches(run.train) == 0) {
         if (speaks)

@@ -15,9 +15,10 @@ enum { COUNT = 3000, WINDOW = 32, HIDDEN = 32, OUTPUT_ROWS = 16 };
 
 /* The options. Numbers come first, whole ones before others. */
 enum { EPOCHS, BATCH, SEED, WHOLE, LR = WHOLE, NUMBERS };
-enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, OPTIONS };
+enum { DATA = NUMBERS, LOAD, SAVE, OUTPUTS, PLAIN, BLOCKING, DEVICE, OPTIONS };
 
-static const char *values[OPTIONS] = {[EPOCHS] = "20", [BATCH] = "32", [LR] = "0.01", [SEED] = "1"};
+static const char *values[OPTIONS] = {
+    [EPOCHS] = "20", [BATCH] = "32", [LR] = "0.01", [SEED] = "1", [DEVICE] = "cpu"};
 
 static int64_t number(int option)
 {
@@ -262,18 +263,17 @@ static const char help[] =
     "  --lr X          highest learning rate of the cycle (0.01)\n"
     "  --seed N        (1)     --blocking  average and update within each step\n"
     "  --plain         rows in the order of the series\n"
+    "  --device NAME   compute on it: cuda, for example (cpu)\n"
     "  --load FILE     start from a safetensors file; --save FILE writes one at the end\n"
     "  --outputs FILE  write some rows and the outputs for them\n";
 
 static bool parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"epochs", 1, NULL, EPOCHS}, {"batch", 1, NULL, BATCH},
-        {"lr", 1, NULL, LR},         {"seed", 1, NULL, SEED},
-        {"data", 1, NULL, DATA},     {"load", 1, NULL, LOAD},
-        {"save", 1, NULL, SAVE},     {"outputs", 1, NULL, OUTPUTS},
-        {"plain", 0, NULL, PLAIN},   {"blocking", 0, NULL, BLOCKING},
-        {NULL, 0, NULL, 0}};
+        {"epochs", 1, NULL, EPOCHS},     {"batch", 1, NULL, BATCH},     {"lr", 1, NULL, LR},
+        {"seed", 1, NULL, SEED},         {"data", 1, NULL, DATA},       {"load", 1, NULL, LOAD},
+        {"save", 1, NULL, SAVE},         {"outputs", 1, NULL, OUTPUTS}, {"plain", 0, NULL, PLAIN},
+        {"blocking", 0, NULL, BLOCKING}, {"device", 1, NULL, DEVICE},   {NULL, 0, NULL, 0}};
     int option;
 
     opterr = ht_comm_rank(HT_COMM_WORLD) == 0;
@@ -302,6 +302,7 @@ int main(int argc, char **argv)
         ht_finalize();
         return 2;
     }
+    ht_use_device(ht_device_get(values[DEVICE]));
     if (!open_series(&run)) {
         if (speaks)
             fputs("series: the series is too short for the batch\n", stderr);
