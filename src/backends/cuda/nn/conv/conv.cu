@@ -40,6 +40,10 @@ static bool is_countable(const conv *v)
 {
     const int64_t most = INT64_C(1) << 31;
 
+    for (int axis = 0; axis < HT_SPATIAL; axis++)
+        if (v->in[axis] + 2 * v->padding[axis] + v->stride[axis] >= most ||
+            v->dilation[axis] >= most)
+            return false;
     return v->area > 0 && v->k < most && v->pixels < most && v->c * v->area < most;
 }
 
@@ -134,42 +138,68 @@ static __forceinline__ __device__ uint32_t take_axis(uint32_t *n, const ht_cuda_
     return index;
 }
 
-/* The position in x of a tap of the window of output pixel `out`; false: in the padding. */
-static __forceinline__ __device__ bool find_tap(const conv &v, uint32_t out, uint32_t tap,
-                                                int64_t *offset)
+/* Pixels of y in a row, of which a thread has the same tap: so it divides once for all of them. */
+static constexpr uint32_t STRIP = 8;
+
+/* The window of a pixel of y, seen from one of its taps. */
+struct conv_window {
+    uint32_t image, place[HT_SPATIAL];
+    int32_t shift[HT_SPATIAL]; /* of the tap, from the stride times the place */
+};
+
+static __forceinline__ __device__ conv_window window_of(const conv &v, uint32_t row, uint32_t tap)
 {
-    *offset = 0;
+    conv_window w = {row, {0}, {0}};
+    uint32_t pixel = take_axis(&w.image, v.by.pixels);
+
     HT_CUDA_UNROLL
     for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-        const int64_t at = take_axis(&out, v.by.out[axis]) * v.stride[axis] - v.padding[axis] +
-                           take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis];
-
-        if (at < 0 || at >= v.in[axis])
-            return false;
-        *offset += at * v.x_step[axis];
+        w.place[axis] = take_axis(&pixel, v.by.out[axis]);
+        w.shift[axis] = (int32_t)(take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis] -
+                                  v.padding[axis]);
     }
-    return true;
+    return w;
 }
 
-/* The pixel of y whose window has the pixel of x at this place, at a tap; false: none has. */
-static __forceinline__ __device__ bool find_window(const conv &v, const uint32_t place[],
-                                                   uint32_t tap, int64_t *out)
+/* The position in a channel of x; false: in the padding. */
+static __forceinline__ __device__ bool find_tap(const conv &v, const conv_window &w,
+                                                int64_t *offset)
 {
-    int64_t pixels = 1;
+    bool is_there = true;
 
-    *out = 0;
+    *offset = w.image * v.x_image;
+    HT_CUDA_UNROLL
+    for (int axis = 0; axis < HT_SPATIAL; axis++) {
+        const int32_t at = (int32_t)(w.place[axis] * v.by.stride[axis].by) + w.shift[axis];
+
+        is_there = is_there && (uint32_t)at < v.by.in[axis].by;
+        *offset += at * v.x_step[axis];
+    }
+    return is_there;
+}
+
+static __forceinline__ __device__ void next_window(const conv &v, conv_window *w)
+{
     HT_CUDA_UNROLL
     for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-        const int64_t begin = place[axis] + v.padding[axis] -
-                              take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis];
-        const uint32_t window = ht_cuda_quotient((uint32_t)begin, v.by.stride[axis]);
-
-        if (begin < 0 || window >= v.out[axis] || window * v.stride[axis] != begin)
-            return false;
-        *out += window * pixels;
-        pixels *= v.out[axis];
+        if (++w->place[axis] < v.by.out[axis].by)
+            return;
+        w->place[axis] = 0;
     }
-    return true;
+    w->image++;
+}
+
+/* Adds to *out the place along an axis of the window that has place `in` of x at a tap; false: none
+ * has. */
+static __forceinline__ __device__ bool find_window(const conv &v, int axis, uint32_t in,
+                                                   uint32_t tap, uint32_t *out)
+{
+    const int32_t begin = (int32_t)(in + v.padding[axis] - tap * v.dilation[axis]);
+    const uint32_t window = ht_cuda_quotient((uint32_t)begin, v.by.stride[axis]);
+
+    *out = *out * v.by.out[axis].by + window;
+    return begin >= 0 && window < v.by.out[axis].by &&
+           window * v.by.stride[axis].by == (uint32_t)begin;
 }
 
 #define DTYPE HT_FLOAT32

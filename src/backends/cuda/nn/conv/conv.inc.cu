@@ -2,18 +2,23 @@
  *
  * Template: convolution of a dtype. */
 
-/* x: the first image and the first channel of the group. The counts of both kernels are below 2^31. */
-static __global__ void NAME(im2col)(int64_t work, conv v, const T *x, T *cols)
+/* The windows of some pixels. x: the first image and the first channel of the group. */
+static __global__ void NAME(im2col)(int64_t work, conv v, uint32_t rows, const T *x, T *cols)
 {
     HT_CUDA_EACH(i, work)
     {
-        uint32_t image = (uint32_t)i, channel = take_axis(&image, v.by.k);
-        const uint32_t pixel = take_axis(&image, v.by.pixels), tap = take_axis(&channel, v.by.taps);
-        int64_t offset;
+        uint32_t strip = (uint32_t)i, channel = take_axis(&strip, v.by.k);
+        const uint32_t row = strip * STRIP, end = rows - row < STRIP ? rows - row : STRIP;
+        T *to = cols + row * v.k + channel;
+        const uint32_t tap = take_axis(&channel, v.by.taps);
+        const T *from = x + channel * v.x_channel;
+        conv_window w = window_of(v, row, tap);
 
-        cols[i] = find_tap(v, pixel, tap, &offset)
-                      ? x[image * v.x_image + channel * v.x_channel + offset]
-                      : (T)0;
+        for (uint32_t step = 0; step < end; step++, to += v.k, next_window(v, &w)) {
+            int64_t offset;
+
+            *to = find_tap(v, w, &offset) ? from[offset] : (T)0;
+        }
     }
 }
 
@@ -24,7 +29,8 @@ static __global__ void NAME(col2im)(int64_t work, conv v, const T *cols, T *x)
     {
         uint32_t image = (uint32_t)i, pixel = take_axis(&image, v.by.area), place[HT_SPATIAL];
         const uint32_t channel = take_axis(&image, v.by.c);
-        int64_t at = image * v.x_image + channel * v.x_channel;
+        const T *from = cols + (int64_t)image * v.pixels * v.k + channel * v.taps;
+        int64_t at = image * v.x_image + channel * v.x_channel, tap = v.taps;
         T sum = 0;
 
         HT_CUDA_UNROLL
@@ -32,12 +38,17 @@ static __global__ void NAME(col2im)(int64_t work, conv v, const T *cols, T *x)
             place[axis] = take_axis(&pixel, v.by.in[axis]);
             at += place[axis] * v.x_step[axis];
         }
-        for (uint32_t left = v.by.taps.by; left > 0; left--) {
-            int64_t out;
+        for (uint32_t d = v.by.kernel[0].by; d > 0; d--)
+            for (uint32_t h = v.by.kernel[1].by; h > 0; h--)
+                for (uint32_t w = v.by.kernel[2].by; w > 0; w--) {
+                    uint32_t out = 0;
 
-            if (find_window(v, place, left - 1, &out))
-                sum += cols[(image * v.pixels + out) * v.k + channel * v.taps + left - 1];
-        }
+                    tap--;
+                    if (find_window(v, 0, place[0], d - 1, &out) &&
+                        find_window(v, 1, place[1], h - 1, &out) &&
+                        find_window(v, 2, place[2], w - 1, &out))
+                        sum += from[out * v.k + tap];
+                }
         x[at] = sum;
     }
 }
@@ -48,6 +59,14 @@ typedef struct NAME(slab) {
     int64_t images, first;
 } NAME(slab);
 
+static void NAME(take_windows)(const ht_cuda_device *device, const conv *v, const NAME(slab) * s)
+{
+    const int64_t rows = s->images * v->pixels, strips = (rows + STRIP - 1) / STRIP;
+
+    HT_CUDA_LAUNCH_EACH(device, NAME(im2col), strips * v->k, *v, (uint32_t)rows,
+                        static_cast<const T *>(s->x), s->cols);
+}
+
 typedef int NAME(slab_fn)(const ht_cuda_device *device, const conv *v, const ht_conv_call *call,
                           const NAME(slab) * s);
 
@@ -57,8 +76,7 @@ static int NAME(forward)(const ht_cuda_device *device, const conv *v, const ht_c
     const int64_t rows = s->images * v->pixels;
     ht_gemm_call g = product_of(v, call, s->images);
 
-    HT_CUDA_LAUNCH_EACH(device, NAME(im2col), rows * v->k, *v, static_cast<const T *>(s->x),
-                        s->cols);
+    NAME(take_windows)(device, v, s);
     g.beta = call->bias.data != NULL ? 1 : 0; /* y has the bias already */
     g.k = v->k;
     g.trans_b = true;
@@ -98,28 +116,53 @@ static int NAME(backward_data)(const ht_cuda_device *device, const conv *v,
     return 0;
 }
 
-static int NAME(backward_weight)(const ht_cuda_device *device, const conv *v,
-                                 const ht_conv_call *call, const NAME(slab) * s)
+/* weight (+)= y^T cols, of `steps` parts of the slab one after the other. y_row: from one row of y, or
+ * of y^T where that is row-major, to the next. */
+static int NAME(multiply_windows)(const ht_cuda_device *device, const conv *v,
+                                  const ht_conv_call *call, const NAME(slab) * s, bool last, T *y,
+                                  int64_t y_row, int64_t steps)
 {
-    const int64_t rows = s->images * v->pixels, steps = v->last ? 1 : s->images;
     ht_gemm_call g = product_of(v, call, 1);
     int failed = 0;
 
-    HT_CUDA_LAUNCH_EACH(device, NAME(im2col), rows * v->k, *v, static_cast<const T *>(s->x),
-                        s->cols);
     g.m = v->o;
     g.n = v->k;
-    g.k = rows / steps;
-    g.trans_a = v->last;
-    g.lda = v->last ? v->o * v->groups : v->pixels;
+    g.k = s->images * v->pixels / steps;
+    g.trans_a = last;
+    g.lda = y_row;
     g.ldb = g.ldc = v->k;
     g.c.data = s->weight;
     for (int64_t i = 0; i < steps && failed == 0; i++) {
-        g.a.data = s->y + i * v->o * v->groups * v->pixels;
+        g.a.data = y + i * v->o * v->groups * v->pixels;
         g.b.data = s->cols + i * v->pixels * v->k;
         g.beta = s->first + i > 0 ? 1 : 0;
         failed = ht_cuda_multiply(device, &g);
     }
+    return failed;
+}
+
+/* The images of a row-major y are turned, so that one product serves all of them; those of one of
+ * several groups do not follow one another. */
+static int NAME(backward_weight)(const ht_cuda_device *device, const conv *v,
+                                 const ht_conv_call *call, const NAME(slab) * s)
+{
+    const int64_t count = s->images * v->pixels * v->o;
+
+    NAME(take_windows)(device, v, s);
+    if (v->last)
+        return NAME(multiply_windows)(device, v, call, s, true, s->y, v->o * v->groups, 1);
+    if (v->groups > 1 || s->images == 1)
+        return NAME(multiply_windows)(device, v, call, s, false, s->y, v->pixels, s->images);
+    T *turned = static_cast<T *>(
+        ht_cuda_scratch(device, (size_t)count * sizeof(T), call->call.what));
+
+    if (turned == NULL)
+        return 1;
+    HT_CUDA_LAUNCH_EACH(device, turn<T>, count, v->o, v->pixels, static_cast<const T *>(s->y),
+                        turned);
+    const int failed = NAME(multiply_windows)(device, v, call, s, true, turned, v->o, 1);
+
+    ht_cuda_scratch_free(device, turned);
     return failed;
 }
 

@@ -83,6 +83,16 @@ static extent extent_of(const ht_conv_call *from)
     return e;
 }
 
+/* Measured on an H200: cuDNN's gradients of float32 weights that repeat their bits take 2 to 5 times as
+ * long as windows and a product. Of 16 bits, y is rounded before it is added to a bias. */
+static bool is_worth_it(const ht_conv_call *from, int way)
+{
+    const bool is_half = ht_dtype_size(from->call.dtype) == 2;
+
+    return is_half ? way != HT_CUDA_FORWARD || from->bias.data == NULL
+                   : way != HT_CUDA_BACKWARD_WEIGHT;
+}
+
 /* turns_x: x has the other layout. */
 static bool describe(const ht_conv_call *from, const extent *e, int way, ht_cuda_conv *c,
                      bool *turns_x)
@@ -159,7 +169,7 @@ static int run_between(ht_cuda_device *device, const dnn_job *j, const ht_cuda_c
         turn_x<word>(device, j, true, call->x.data, m->x);
     if (j->turns_weight && j->conv.way != HT_CUDA_BACKWARD_WEIGHT)
         turn_weight<word>(device, j, true, call->weight.data, m->weight);
-    if (adds) /* rounded once, with the products */
+    if (adds)
         HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.y, j->size.pixels, call->o,
                             j->conv.last != 0, static_cast<const word *>(call->bias.data),
                             static_cast<word *>(call->y.data));
@@ -219,7 +229,7 @@ int ht_cuda_convolve(ht_cuda_device *device, const ht_conv_call *call, int way)
 
     j.call = call;
     j.size = extent_of(call);
-    if (!describe(call, &j.size, way, &j.conv, &j.turns_x))
+    if (!is_worth_it(call, way) || !describe(call, &j.size, way, &j.conv, &j.turns_x))
         return HT_KERNEL_REFUSED;
     j.turns_weight = j.conv.last != 0 && call->c > call->groups && j.size.taps > 1;
     if (ht_cuda_begin(device, &call->call) != 0)
