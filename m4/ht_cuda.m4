@@ -26,7 +26,7 @@ AC_DEFUN([HT_CUDA], [
       [${ht_cuda_dir:+$ht_cuda_dir/bin:}$PATH:/usr/local/cuda/bin])
     AS_IF([test "$NVCC" != no], [_HT_CUDA_TRY])
     AS_IF([test "$with_cuda $ht_cuda" = "yes no"],
-      [AC_MSG_ERROR([--with-cuda was given, but no nvcc that works with $NVCC_HOST, or no libcudart_static.a, was found])])
+      [AC_MSG_ERROR([--with-cuda was given, but no nvcc that works with $NVCC_HOST and has CUB, or no libcudart_static.a, was found])])
   ])
   AM_CONDITIONAL([HT_HAVE_CUDA], [test "$ht_cuda" != no])
   AC_SUBST([CUDA_CPPFLAGS])
@@ -43,7 +43,10 @@ AC_DEFUN([_HT_CUDA_TRY], [
     AS_IF([test -z "$CUDA_LIBS" && test -f "$ht_cuda_dir/$ht_lib/libcudart_static.a"],
       [CUDA_LIBS="-L$ht_cuda_dir/$ht_lib -lcudart_static -lrt -ldl -lpthread -Wl,-rpath,$ht_cuda_dir/$ht_lib"])
   done
-  echo '__global__ void kernel(int *x) { *x = 1; }' >conftest.cu
+  cat >conftest.cu <<'_HT_EOF'
+#include <cub/version.cuh>
+__global__ void kernel(int *x) { *x = CUB_VERSION; }
+_HT_EOF
   AS_IF([test -n "$CUDA_LIBS" &&
          $NVCC -ccbin $NVCC_HOST $CUDA_ARCH -c conftest.cu -o conftest.o >&AS_MESSAGE_LOG_FD 2>&1],
     [CUDA_CPPFLAGS="-isystem $ht_cuda_dir/include"

@@ -28,6 +28,7 @@ core_tests = \
 	tests/backends/cuda/test_cuda_ctc.c \
 	tests/backends/cuda/test_cuda_device.c \
 	tests/backends/cuda/test_cuda_elementwise.c \
+	tests/backends/cuda/test_cuda_index.c \
 	tests/backends/cuda/test_cuda_reduce.c \
 	tests/backends/cuda/test_cuda_rows.c \
 	tests/backends/cuda/test_cuda_share.c \
@@ -417,6 +418,7 @@ emulated_sources = \
 	tests/backends/cuda/emulated_memory.cc \
 	tests/backends/cuda/emulated_runtime.cc \
 	tests/backends/cuda/emulated_runtime.h \
+	tests/backends/cuda/emulated_sort.cc \
 	tests/backends/cuda/emulated_streams.cc
 EXTRA_DIST += tests/backends/cuda/cuda_device.h tests/backends/cuda/emulate.h $(emulated_sources)
 if HT_HAVE_CXX

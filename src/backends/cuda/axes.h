@@ -29,6 +29,32 @@ static __forceinline__ __device__ uint32_t ht_cuda_quotient(uint32_t n, const ht
     return (__umulhi(n, d.magic) + n) >> d.shift;
 }
 
+/* What numbers from 0 to some `count` - 1 are divided by: with 32 bits where they are below 2^31. */
+struct ht_cuda_length {
+    int64_t by;
+    bool is_narrow;
+    ht_cuda_divisor narrow;
+};
+
+/* by >= 1, and by <= count. */
+static inline ht_cuda_length ht_cuda_length_of(int64_t by, int64_t count)
+{
+    if (count >= INT64_C(1) << 31)
+        return {by, false, {}};
+    return {by, true, ht_cuda_divisor_of((uint32_t)by)};
+}
+
+/* The quotient of i, and what rests. */
+static __forceinline__ __device__ int64_t ht_cuda_divide(int64_t i, const ht_cuda_length &length,
+                                                         int64_t *rest)
+{
+    const int64_t quotient = length.is_narrow ? ht_cuda_quotient((uint32_t)i, length.narrow)
+                                              : i / length.by;
+
+    *rest = i - quotient * length.by;
+    return quotient;
+}
+
 /* Up to HT_MAX_NDIM axes, the last one innermost; ndim >= 1. */
 struct ht_cuda_axes {
     int ndim;

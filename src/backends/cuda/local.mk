@@ -57,6 +57,9 @@ cuda_kernel_sources = \
 	src/backends/cuda/reduce/reduce.cu \
 	src/backends/cuda/reduce/scan.cu
 
+# Kernels with barriers, which tests have a stand-in for.
+cuda_cub_sources = src/backends/cuda/index/sort.cu
+
 cuda_headers = \
 	src/backends/cuda/axes.h \
 	src/backends/cuda/complex.h \
@@ -72,6 +75,8 @@ cuda_headers = \
 	src/backends/cuda/foreach_floating.h \
 	src/backends/cuda/index/resample.inc.cu \
 	src/backends/cuda/index/rows.inc.cu \
+	src/backends/cuda/index/sort.h \
+	src/backends/cuda/index/sorted.h \
 	src/backends/cuda/launch.h \
 	src/backends/cuda/nn/attention.inc.cu \
 	src/backends/cuda/nn/cell.inc.cu \
@@ -105,12 +110,14 @@ cuda_headers = \
 	src/backends/cuda/scratch.h \
 	src/backends/cuda/targets.h
 
-EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_headers) src/backends/cuda/blas.c \
-	src/backends/cuda/nn/conv/dnn.c src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh src/backends/cuda/runtime.c
+EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) $(cuda_headers) \
+	src/backends/cuda/blas.c src/backends/cuda/nn/conv/dnn.c src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh \
+	src/backends/cuda/runtime.c
 
-# No fused operations: results have the CPU's bits wherever its source is shared.
+# No fused operations: results have the CPU's bits wherever its source is shared. No exceptions: the module is linked to no
+# library of C++.
 NVCCFLAGS = -O3 -std=c++17 --fmad=false -ccbin $(NVCC_HOST) $(CUDA_ARCH) -Xfatbin -compress-all $(NVCC_WERROR) \
-	--compiler-options=-fvisibility=hidden,-Wall,-fno-threadsafe-statics
+	--compiler-options=-fvisibility=hidden,-Wall,-fno-threadsafe-statics,-fno-exceptions
 
 AM_V_NVCC = $(am__v_NVCC_@AM_V@)
 am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
@@ -122,8 +129,8 @@ am__v_NVCC_0 = @echo "  NVCC    " $@;
 
 if HT_HAVE_CUDA
 pkglib_LTLIBRARIES = src/backends/cuda/libht_cuda.la
-src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) src/backends/cuda/blas.c \
-	src/backends/cuda/nn/conv/dnn.c src/backends/cuda/runtime.c
+src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) \
+	src/backends/cuda/blas.c src/backends/cuda/nn/conv/dnn.c src/backends/cuda/runtime.c
 src_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 src_backends_cuda_libht_cuda_la_LIBADD = $(CUDA_LIBS)
 src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-undefined
@@ -131,7 +138,7 @@ src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-und
 src_backends_cuda_libht_cuda_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(NVCC_HOST) \
 	$(src_backends_cuda_libht_cuda_la_LDFLAGS) $(LDFLAGS) -o $@
 bench_reports = cuda-report # of `make bench`
-MOSTLYCLEANFILES += $(cuda_kernel_sources:.cu=.d)
+MOSTLYCLEANFILES += $(cuda_kernel_sources:.cu=.d) $(cuda_cub_sources:.cu=.d)
 CLEANFILES += cuda-registers.txt
--include $(cuda_kernel_sources:.cu=.d)
+-include $(cuda_kernel_sources:.cu=.d) $(cuda_cub_sources:.cu=.d)
 endif

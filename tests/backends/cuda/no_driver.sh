@@ -1,6 +1,6 @@
 #!/bin/sh
-# A machine without an NVIDIA driver: the module for CUDA loads, and says why there is no device. libht itself is linked to
-# nothing of CUDA.
+# A machine without an NVIDIA driver: the module for CUDA loads, needs no library that it is not linked to, and says why there
+# is no device. libht itself is linked to nothing of CUDA.
 set -u
 # shellcheck source=tests/core/launch.sh
 . "${srcdir:-.}/tests/core/launch.sh"
@@ -10,7 +10,17 @@ links_no_cuda() {
 }
 check 'libht is linked to nothing of CUDA' links_no_cuda
 
-if [ ! -f src/backends/cuda/.libs/libht_cuda.so ]; then
+module=src/backends/cuda/.libs/libht_cuda.so
+is_complete() {
+    ! ldd -r "$module" 2>&1 | grep 'undefined symbol'
+}
+if [ -f "$module" ]; then
+    check 'the module is linked to all that it needs' is_complete
+else
+    result ok 'the module is linked to all that it needs # SKIP configure found no nvcc'
+fi
+
+if [ ! -f "$module" ]; then
     result ok 'the module says why there is no device # SKIP configure found no nvcc'
 elif [ -e /dev/nvidiactl ]; then
     result ok 'the module says why there is no device # SKIP this machine has a driver'

@@ -3,11 +3,14 @@
  * Reading and writing rows at indices.
  *
  * Rows may be written to the same place: then the last one stays, and sums are taken in the order of
- * the rows, as on the CPU. So the places are dealt out to the threads: each reads all indices, and
- * writes its share. */
+ * the rows, as on the CPU. So the rows are sorted by place, and a thread writes one element of all
+ * rows of a place. A few rows are not worth a sort: the places are dealt out to the threads, each of
+ * which reads all indices and writes its share. */
+#include <numeric>
+
 #include "backends/cuda/axes.h"
+#include "backends/cuda/index/sorted.h"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/scratch.h"
 
 #include "backends/cuda/dtypes.h"
 
@@ -16,10 +19,19 @@
 /* Threads that write, as far as there are elements and rows for them. */
 static const int64_t WRITERS = 1 << 16, MOST_SHARES = 256;
 
+/* Fewer rows are not sorted. */
+static const int64_t SORTED_ROWS = 64;
+
+/* Rows that are summed with one wait for memory. */
+enum { AHEAD = 8 };
+
+/* A row at place least + key * unit has this key; one without a place has the key `none`. */
 struct rows_job {
     ht_index_call call;
     ht_cuda_axes row;
+    ht_cuda_length length; /* of a row */
     int64_t shares;
+    int64_t least, unit, none;
 };
 
 struct alignas(16) sixteen {
@@ -34,7 +46,8 @@ template <class element> static __global__ void take_rows(rows_job j, element *y
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / j.row.count, e = i % j.row.count;
+        int64_t e;
+        const int64_t row = ht_cuda_divide(i, j.length, &e);
 
         if (ht__find_place(&c, row, &place))
             y[row * c.row_step + ht_cuda_offset(j.row, c.loop.stride[0], e)] =
@@ -48,7 +61,11 @@ static __forceinline__ __device__ bool is_mine(int64_t place, int64_t share, int
     return (int64_t)((uint64_t)place * 0x9e3779b97f4a7c15u >> 40) % shares == share;
 }
 
-/* set: struct { typedef element; static void at(element &x, element y); } */
+/* set: struct {
+ *     typedef element;
+ *     static const bool adds;                 or the last row counts
+ *     static void at(element &x, element y);
+ * } */
 template <class set>
 static __global__ void put_rows(rows_job j, typename set::element *x,
                                 const typename set::element *y)
@@ -59,7 +76,8 @@ static __global__ void put_rows(rows_job j, typename set::element *x,
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t share = i / j.row.count, e = i % j.row.count;
+        int64_t e;
+        const int64_t share = ht_cuda_divide(i, j.length, &e);
         const int64_t to = ht_cuda_offset(j.row, c.loop.stride[0], e);
         const int64_t from = ht_cuda_offset(j.row, c.loop.stride[1], e);
 
@@ -69,8 +87,74 @@ static __global__ void put_rows(rows_job j, typename set::element *x,
     }
 }
 
+static __global__ void number_rows(int64_t rows, rows_job j, uint32_t *keys, uint32_t *numbers)
+{
+    int64_t place;
+
+    HT_CUDA_EACH(row, rows)
+    {
+        const bool found = ht__find_place(&j.call, row, &place);
+
+        keys[row] = (uint32_t)(found ? (place - j.least) / j.unit : j.none);
+        numbers[row] = (uint32_t)row;
+    }
+}
+
+/* Adds an element of the rows from `at` on that have one key. `numbers` are those of the rows. */
+template <class set>
+static __forceinline__ __device__ void add_run(const ht_index_call &c, const uint32_t *keys,
+                                               const uint32_t *numbers, int64_t at,
+                                               typename set::element *to,
+                                               const typename set::element *from)
+{
+    const uint32_t key = keys[at];
+    typename set::element sum = *to, next[AHEAD];
+
+    HT_CUDA_ROLLED
+    for (; at + AHEAD <= c.rows && keys[at + AHEAD - 1] == key; at += AHEAD) {
+        HT_CUDA_UNROLL
+        for (int k = 0; k < AHEAD; k++)
+            next[k] = from[numbers[at + k] * c.row_step];
+        HT_CUDA_UNROLL
+        for (int k = 0; k < AHEAD; k++)
+            set::at(sum, next[k]);
+    }
+    HT_CUDA_ROLLED
+    for (; at < c.rows && keys[at] == key; at++)
+        set::at(sum, from[numbers[at] * c.row_step]);
+    *to = sum;
+}
+
+/* The thread of the first row of a place adds them all; or that of the last one writes it. */
+template <class set>
+static __global__ void put_sorted(int64_t work, rows_job j, const uint32_t *keys,
+                                  const uint32_t *numbers, typename set::element *x,
+                                  const typename set::element *y)
+{
+    const ht_index_call &c = j.call;
+
+    HT_CUDA_EACH(i, work)
+    {
+        int64_t e;
+        const int64_t at = ht_cuda_divide(i, j.length, &e), beside = set::adds ? at - 1 : at + 1;
+        const uint32_t key = keys[at];
+
+        if (key == j.none || (beside >= 0 && beside < c.rows && keys[beside] == key))
+            continue;
+        typename set::element *to = x + j.least + key * j.unit +
+                                    ht_cuda_offset(j.row, c.loop.stride[0], e);
+        const typename set::element *from = y + ht_cuda_offset(j.row, c.loop.stride[1], e);
+
+        if (set::adds)
+            add_run<set>(c, keys, numbers, at, to, from);
+        else
+            set::at(*to, from[numbers[at] * c.row_step]);
+    }
+}
+
 template <class type> struct put_set {
     typedef type element;
+    static const bool adds = false;
     static __forceinline__ __device__ void at(type &x, type y)
     {
         x = y;
@@ -92,7 +176,26 @@ static int begin(ht_cuda_device *device, const ht_kernel_call *call, rows_job *j
     j->shares = j->shares < MOST_SHARES ? j->shares : MOST_SHARES;
     j->shares = j->shares < j->call.rows ? j->shares : j->call.rows;
     j->shares = j->shares > 1 ? j->shares : 1;
+    j->length = ht_cuda_length_of(j->row.count, j->call.rows * j->row.count);
     return ht_cuda_begin(device, call);
+}
+
+/* Gives places keys: they are as far apart as the strides of x say. */
+static void set_keys(rows_job *j)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < j->call.axes; k++) {
+        const ht_indexed_axis *axis = &j->call.axis[k];
+        const int64_t reach = (axis->count - 1) * axis->stride;
+
+        most += reach > 0 ? reach : 0;
+        j->least += reach < 0 ? reach : 0;
+        if (reach != 0)
+            j->unit = std::gcd(j->unit, axis->stride);
+    }
+    j->unit = j->unit > 0 ? j->unit : 1;
+    j->none = (most - j->least) / j->unit + 1;
 }
 
 template <class element> static int run_take(void *stream, const ht_kernel_call *call)
@@ -112,16 +215,28 @@ template <class element> static int run_take(void *stream, const ht_kernel_call 
 
 template <class set> static int run_put(void *stream, const ht_kernel_call *call)
 {
+    typedef typename set::element element;
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     rows_job j;
     const int failed = begin(device, call, &j);
+    element *x = static_cast<element *>(j.call.loop.operand[0].data);
+    const element *y = static_cast<const element *>(j.call.loop.operand[1].data);
 
     if (failed != 0)
         return failed == NO_WORK ? 0 : failed;
+    set_keys(&j);
+    if (j.call.rows >= SORTED_ROWS && ht_cuda_is_sortable(j.call.rows, j.none))
+        return ht_cuda_with_sorted(
+            device, call, j.call.rows, j.none,
+            [=](uint32_t *keys, uint32_t *numbers) {
+                HT_CUDA_LAUNCH_EACH(device, number_rows, j.call.rows, j, keys, numbers);
+            },
+            [=](const uint32_t *keys, const uint32_t *numbers) {
+                HT_CUDA_LAUNCH_EACH(device, put_sorted<set>, j.call.rows * j.row.count, j, keys,
+                                    numbers, x, y);
+            });
     HT_CUDA_LAUNCH(put_rows<set>, ht_cuda_blocks(device, j.shares * j.row.count), HT_CUDA_THREADS,
-                   device->stream, j,
-                   static_cast<typename set::element *>(j.call.loop.operand[0].data),
-                   static_cast<const typename set::element *>(j.call.loop.operand[1].data));
+                   device->stream, j, x, y);
     return ht_cuda_end(device, call);
 }
 

@@ -4,6 +4,7 @@
 
 struct NAME(add_set) {
     typedef T element;
+    static const bool adds = true;
     static __forceinline__ __device__ void at(T &x, T y)
     {
         x = STORE((WRAP)LOAD(x) + (WRAP)LOAD(y));
