@@ -2,6 +2,7 @@
  *
  * Matrix products: cuBLAS for floating dtypes. Integers, complex numbers, and machines without
  * cuBLAS have a plain kernel, a thread for each element of c. */
+#include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/nn/product.h"
 #include "backends/cuda/scratch.h"
@@ -45,6 +46,24 @@ static __forceinline__ __device__ ht_cuda_complex<real> scaled(ht_cuda_complex<r
                                                                double factor)
 {
     return x * (real)factor;
+}
+
+/* The batch, the row and the column of an element of c. */
+struct c_lengths {
+    ht_cuda_length n, m;
+};
+
+static c_lengths lengths_of(const ht_gemm_call *g)
+{
+    const int64_t count = g->batch * g->m * g->n;
+
+    return {ht_cuda_length_of(g->n, count), ht_cuda_length_of(g->m, count)};
+}
+
+static __forceinline__ __device__ int64_t find_element(const c_lengths &lengths, int64_t i,
+                                                       int64_t *row, int64_t *column)
+{
+    return ht_cuda_divide(ht_cuda_divide(i, lengths.n, column), lengths.m, row);
 }
 
 #define HT_TEMPLATE "backends/cuda/nn/gemm.inc.cu"

@@ -5,13 +5,14 @@
 
 #if HT_IS_FLOAT
 /* c = relu(c + bias) as far as these are asked for; with `replace`, c = bias. */
-static __global__ void NAME(put_bias)(int64_t work, ht_gemm_call g, const T *bias, T *c,
-                                      bool replace, bool relu)
+static __global__ void NAME(put_bias)(int64_t work, ht_gemm_call g, c_lengths lengths,
+                                      const T *bias, T *c, bool replace, bool relu)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t column = i % g.n, row = i / g.n % g.m;
-        T *at = c + i / g.n / g.m * g.c_step + row * g.ldc + column;
+        int64_t row, column;
+        const int64_t batch = find_element(lengths, i, &row, &column);
+        T *at = c + batch * g.c_step + row * g.ldc + column;
         const C sum = (replace ? (C)0 : LOAD(*at)) + (bias != NULL ? LOAD(bias[column]) : (C)0);
 
         *at = STORE(relu && sum < 0 ? (C)0 : sum);
@@ -21,15 +22,16 @@ static __global__ void NAME(put_bias)(int64_t work, ht_gemm_call g, const T *bia
 #endif
 
 #if !HT_IS_BOOL
-static __global__ void NAME(plain_product)(int64_t work, ht_gemm_call g, const T *a, const T *b,
-                                           T *c)
+static __global__ void NAME(plain_product)(int64_t work, ht_gemm_call g, c_lengths lengths,
+                                           const T *a, const T *b, T *c)
 {
     const int64_t a_row = g.trans_a ? 1 : g.lda, a_next = g.trans_a ? g.lda : 1;
     const int64_t b_column = g.trans_b ? g.ldb : 1, b_next = g.trans_b ? 1 : g.ldb;
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t column = i % g.n, row = i / g.n % g.m, batch = i / g.n / g.m;
+        int64_t row, column;
+        const int64_t batch = find_element(lengths, i, &row, &column);
         const T *x = a + batch * g.a_step + row * a_row;
         const T *y = b + batch * g.b_step + column * b_column;
         T *at = c + batch * g.c_step + row * g.ldc + column;
@@ -47,13 +49,14 @@ static int NAME(multiply)(const ht_cuda_device *device, const ht_gemm_call *call
 {
     ht_gemm_call g = *call;
     const int64_t work = g.batch * g.m * g.n;
+    const c_lengths lengths = lengths_of(call);
     const T *bias = static_cast<const T *>(g.bias.data);
     const bool relu = g.epilogue == HT_EPILOGUE_RELU, first = bias != NULL && g.beta == 0;
     T *c = static_cast<T *>(g.c.data);
     int failed = 0;
 
     if (first) {
-        HT_CUDA_LAUNCH_EACH(device, NAME(put_bias), work, g, bias, c, true, false);
+        HT_CUDA_LAUNCH_EACH(device, NAME(put_bias), work, g, lengths, bias, c, true, false);
         g.beta = 1;
     }
     if (device->blas != NULL) {
@@ -61,12 +64,12 @@ static int NAME(multiply)(const ht_cuda_device *device, const ht_gemm_call *call
 
         failed = ht_cuda_check(ht_cuda_blas_multiply(device->blas, &p), device, g.call.what);
     } else {
-        HT_CUDA_LAUNCH_EACH(device, NAME(plain_product), work, g, static_cast<const T *>(g.a.data),
-                            static_cast<const T *>(g.b.data), c);
+        HT_CUDA_LAUNCH_EACH(device, NAME(plain_product), work, g, lengths,
+                            static_cast<const T *>(g.a.data), static_cast<const T *>(g.b.data), c);
     }
     if (failed == 0 && ((bias != NULL && !first) || relu))
-        HT_CUDA_LAUNCH_EACH(device, NAME(put_bias), work, g, first ? (const T *)NULL : bias, c,
-                            false, relu);
+        HT_CUDA_LAUNCH_EACH(device, NAME(put_bias), work, g, lengths,
+                            first ? (const T *)NULL : bias, c, false, relu);
     return failed;
 }
 
@@ -74,7 +77,7 @@ static int NAME(multiply)(const ht_cuda_device *device, const ht_gemm_call *call
 /* Without bias and epilogue. */
 static int NAME(multiply)(const ht_cuda_device *device, const ht_gemm_call *g)
 {
-    HT_CUDA_LAUNCH_EACH(device, NAME(plain_product), g->batch * g->m * g->n, *g,
+    HT_CUDA_LAUNCH_EACH(device, NAME(plain_product), g->batch * g->m * g->n, *g, lengths_of(g),
                         static_cast<const T *>(g->a.data), static_cast<const T *>(g->b.data),
                         static_cast<T *>(g->c.data));
     return 0;
