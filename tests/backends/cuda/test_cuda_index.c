@@ -1,12 +1,19 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* Reads, writes and sums of rows of the CUDA module beside the CPU's, over every dtype: the bits are
- * the same wherever rows share a place, however many there are. */
+/* Reads, writes and sums of rows, and resampling, of the CUDA module beside the CPU's, over every
+ * dtype: the bits are the same wherever rows or taps share a place, however many there are. */
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht/kernels/index.h"
 
-enum { ROWS = 700, MANY = 9000, ROOM = 12000, BYTES = ROOM * 16, AXES = 2 };
+enum {
+    ROWS = 700,
+    MANY = 9000,
+    ROOM = 12000,
+    BYTES = ROOM * 16,
+    AXES = 2,
+    ORDERS = sizeof cuda_orders / sizeof *cuda_orders
+};
 
 static const struct listed {
     ht_kernel id;
@@ -50,6 +57,8 @@ static const job jobs[] = {
     {"a part", ROWS, {1, 3}, {0, 1}, {0, 1}, 3, 0, 1, {PART(200, 70, 64, 3)}, {200}},
     {"parts of two axes", ROWS, {1, 1}, {0, 1}, {0, 1}, 1, 7, 2,
      {PART(20, 5, 7, 8), PART(9, 1, 8, -1)}, {20, 9}},
+    {"more places than keys", ROWS, {1, 1}, {0, 1}, {0, 1}, 1, 0, 2,
+     {ALL(2, INT64_C(1) << 33), ALL(50, 1)}, {1, 50}},
     {"no places", ROWS, {1, 3}, {0, 1}, {0, 1}, 3, 0, 1, {PART(200, 200, 0, 3)}, {200}},
 };
 /* clang-format on */
@@ -59,7 +68,8 @@ static ht_device *device;
 static _Alignas(64) char x[BYTES], y[BYTES], expected[BYTES], got[BYTES];
 static int64_t at[AXES][MANY];
 static struct {
-    char *x, *y, *at[AXES];
+    char *x, *y;
+    int64_t *at[AXES];
 } remote;
 
 static int open_device(void **state)
@@ -133,42 +143,49 @@ static ht_index_call make_call(const struct listed *k, const job *j, ht_dtype dt
     return c;
 }
 
-static void on_device(const struct listed *k, const job *j, ht_dtype dtype, size_t order)
+/* A kernel whose result is remote.x or remote.y. */
+static void on_device(ht_kernel_call *call, const ht_kernel_call *as, const char *result,
+                      size_t order)
 {
-    int64_t *const to_at[AXES] = {(int64_t *)(void *)remote.at[0], (int64_t *)(void *)remote.at[1]};
-    ht_index_call c = make_call(k, j, dtype, remote.x, remote.y, to_at);
-
-    c.loop.call = (ht_kernel_call){.bytes = sizeof c,
-                                   .kernel = k->id,
-                                   .dtype = dtype,
-                                   .operands = HT_LOOP_OPERANDS,
-                                   .what = "the test"};
+    *call = *as;
     ht__device_put(device, remote.x, x, sizeof x);
     ht__device_put(device, remote.y, y, sizeof y);
     for (int axis = 0; axis < AXES; axis++)
         ht__device_put(device, remote.at[axis], at[axis], sizeof at[axis]);
     setenv("EMULATED_ORDER", cuda_orders[order], true);
-    assert_int_equal(device->kernels->at[k->id][dtype](device->stream, &c.loop.call), 0);
-    assert_int_equal(ht__device_get(device, got, k->x == 0 ? remote.x : remote.y, sizeof got), 0);
+    assert_int_equal(device->kernels->at[call->kernel][call->dtype](device->stream, call), 0);
+    assert_int_equal(ht__device_get(device, got, result, sizeof got), 0);
     unsetenv("EMULATED_ORDER");
 }
 
-static void check(const struct listed *k, const job *j, ht_dtype dtype)
+static void compare(const char *kernel, ht_dtype dtype, const char *name, size_t order)
 {
-    int64_t *const to_at[AXES] = {at[0], at[1]};
+    for (int64_t i = 0; i < ROOM; i++)
+        if (!cpu_same(dtype, got, i, expected, i))
+            fail_msg("%s of %s, %s, %s: element %lld is %.17g, expected %.17g", kernel,
+                     ht_dtype_name(dtype), name, cuda_orders[order], (long long)i,
+                     cpu_get(dtype, got, i), cpu_get(dtype, expected, i));
+}
+
+static void check_rows(const struct listed *k, const job *j, ht_dtype dtype)
+{
+    int64_t *const here[AXES] = {at[0], at[1]};
+    int64_t *const there[AXES] = {remote.at[0], remote.at[1]};
     ht_index_call c = make_call(k, j, dtype, k->x == 0 ? expected : x, k->x == 0 ? y : expected,
-                                to_at);
+                                here);
+    const ht_kernel_call as = {.bytes = sizeof c,
+                               .kernel = k->id,
+                               .dtype = dtype,
+                               .operands = HT_LOOP_OPERANDS,
+                               .what = "the test"};
 
     fill_indices(j);
     memcpy(expected, k->x == 0 ? x : y, sizeof expected);
     assert_int_equal(cpu_run(&levels[0].kernels, k->id, dtype, &c), 0);
-    for (size_t order = 0; order < sizeof cuda_orders / sizeof *cuda_orders; order++) {
-        on_device(k, j, dtype, order);
-        for (int64_t i = 0; i < ROOM; i++)
-            if (!cpu_same(dtype, got, i, expected, i))
-                fail_msg("%s of %s, %s, %s: element %lld is %.17g, expected %.17g", k->name,
-                         ht_dtype_name(dtype), j->name, cuda_orders[order], (long long)i,
-                         cpu_get(dtype, got, i), cpu_get(dtype, expected, i));
+    for (size_t order = 0; order < ORDERS; order++) {
+        c = make_call(k, j, dtype, remote.x, remote.y, there);
+        on_device(&c.loop.call, &as, k->x == 0 ? remote.x : remote.y, order);
+        compare(k->name, dtype, j->name, order);
     }
 }
 
@@ -183,10 +200,75 @@ static void rows_equal_those_of_the_cpu(void **state)
         for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
             assert_non_null(device->kernels->at[kernels[i].id][dtype]);
             for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
-                check(&kernels[i], &jobs[j], (ht_dtype)dtype);
+                check_rows(&kernels[i], &jobs[j], (ht_dtype)dtype);
         }
     }
 }
 
-HT_TEST_SUITE(test_cuda_index, cmocka_unit_test_setup_teardown(rows_equal_those_of_the_cpu,
-                                                               open_device, close_device));
+/* Places and weights of taps, those of at[1] as double, take no order. */
+static void fill_taps(const ht_resample_call *r)
+{
+    uint64_t seed = 9;
+
+    for (int64_t tap = 0; tap < r->taps * r->out; tap++) {
+        const double weight = cpu_random(&seed) - 0.25;
+
+        at[0][tap] = (int64_t)(cpu_random(&seed) * (double)r->in);
+        memcpy(&at[1][tap], &weight, sizeof weight);
+    }
+}
+
+static void check_resampling(ht_resample_call r, ht_kernel id, ht_dtype dtype)
+{
+    const bool forward = id == HT_KERNEL_RESAMPLE_FORWARD;
+    const ht_kernel_call as = {.bytes = sizeof r,
+                               .kernel = id,
+                               .dtype = dtype,
+                               .operands = HT_RESAMPLE_OPERANDS,
+                               .what = "the test"};
+
+    fill_taps(&r);
+    memcpy(expected, forward ? y : x, sizeof expected);
+    r.at = CPU_AT(at[0]);
+    r.weight = CPU_AT(at[1]);
+    r.x = CPU_AT(forward ? x : expected);
+    r.y = CPU_AT(forward ? expected : y);
+    assert_int_equal(cpu_run(&levels[0].kernels, id, dtype, &r), 0);
+    r.at = CPU_AT(remote.at[0]);
+    r.weight = CPU_AT(remote.at[1]);
+    r.x = CPU_AT(remote.x);
+    r.y = CPU_AT(remote.y);
+    for (size_t order = 0; order < ORDERS; order++) {
+        on_device(&r.call, &as, forward ? remote.y : remote.x, order);
+        compare(forward ? "RESAMPLE_FORWARD" : "RESAMPLE_BACKWARD", dtype,
+                r.inner == 1 ? "the last axis" : "an axis before", order);
+    }
+}
+
+static void resampling_equals_the_cpu(void **state)
+{
+    static const ht_resample_call calls[] = {
+        {.outer = 6, .in = 40, .out = 70, .inner = 1, .taps = 3},
+        {.outer = 2, .in = 200, .out = 90, .inner = 7, .taps = 2},
+        {.outer = 3, .in = 1, .out = 600, .inner = 3, .taps = 1},
+        {.outer = 1, .in = 3000, .out = 4000, .inner = 1, .taps = 2},
+    };
+
+    (void)state;
+    if (device == NULL)
+        HT_TEST_SKIP("there is no module for CUDA");
+    for (int dtype = HT_FLOAT16; dtype <= HT_FLOAT64; dtype++) {
+        fill(x, (ht_dtype)dtype, 7);
+        fill(y, (ht_dtype)dtype, 8);
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+            check_resampling(calls[i], HT_KERNEL_RESAMPLE_FORWARD, (ht_dtype)dtype);
+            check_resampling(calls[i], HT_KERNEL_RESAMPLE_BACKWARD, (ht_dtype)dtype);
+        }
+    }
+}
+
+HT_TEST_SUITE(test_cuda_index,
+              cmocka_unit_test_setup_teardown(rows_equal_those_of_the_cpu, open_device,
+                                              close_device),
+              cmocka_unit_test_setup_teardown(resampling_equals_the_cpu, open_device,
+                                              close_device));
