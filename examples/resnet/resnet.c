@@ -208,6 +208,7 @@ static ht_dataloader *open_rows(int64_t limit, bool shuffle, int count, const ch
     o.batch_size = number(BATCH);
     o.shuffle = shuffle && values[PLAIN] == NULL;
     o.seed = (uint64_t)number(SEED);
+    o.device = ht_get_device();
     o.remainder = shuffle ? HT_REMAINDER_DROP : HT_REMAINDER_UNEVEN;
     o.transform = ht_transform_normalize;
     o.user = &normalize;
