@@ -44,12 +44,16 @@ static inline ht_cuda_length ht_cuda_length_of(int64_t by, int64_t count)
     return {by, true, ht_cuda_divisor_of((uint32_t)by)};
 }
 
+static __forceinline__ __device__ int64_t ht_cuda_quotient(int64_t i, const ht_cuda_length &length)
+{
+    return length.is_narrow ? ht_cuda_quotient((uint32_t)i, length.narrow) : i / length.by;
+}
+
 /* The quotient of i, and what rests. */
 static __forceinline__ __device__ int64_t ht_cuda_divide(int64_t i, const ht_cuda_length &length,
                                                          int64_t *rest)
 {
-    const int64_t quotient = length.is_narrow ? ht_cuda_quotient((uint32_t)i, length.narrow)
-                                              : i / length.by;
+    const int64_t quotient = ht_cuda_quotient(i, length);
 
     *rest = i - quotient * length.by;
     return quotient;

@@ -26,14 +26,14 @@ static int64_t at_most(int64_t limit, int64_t n)
     return n < limit ? n : limit;
 }
 
-/* The first tile; false: a row of scores is too large, or a matrix is empty. */
+/* The first tile; false: a row of scores is too large, a matrix is empty, or there are too many. */
 static bool first_tile(const ht_attention_call *a, int64_t size, attention_tile *t)
 {
     const int64_t row_bytes = a->s * size;
 
     *t = {};
     if (a->batch == 0 || a->l == 0 || a->s == 0 || a->e == 0 || a->ev == 0 ||
-        row_bytes > MOST_BYTES)
+        a->batch > INT32_MAX || row_bytes > MOST_BYTES)
         return false;
     t->rows = at_most(a->l, TILE_BYTES / row_bytes);
     t->rows = t->rows > 1 ? t->rows : 1;
@@ -60,6 +60,29 @@ static int64_t scores_of(const ht_attention_call *a, const attention_tile *t)
     return t->batches * t->rows * a->s;
 }
 
+/* What finds the place of a score in its tile, and in the mask. */
+struct score_axes {
+    ht_cuda_length columns, rows;
+    ht_cuda_axes leads;
+};
+
+static score_axes score_axes_of(const ht_attention_call *a, const attention_tile *t)
+{
+    const int64_t scores = scores_of(a, t), alone = 1;
+    score_axes axes = {ht_cuda_length_of(a->s, scores), ht_cuda_length_of(t->rows, scores), {}};
+
+    ht_cuda_make_axes(&axes.leads, a->leads > 0 ? a->leads : 1, a->leads > 0 ? a->lead : &alone);
+    return axes;
+}
+
+/* As ht__mask_offset. */
+static __forceinline__ __device__ int64_t mask_offset(const ht_attention_call &a,
+                                                      const score_axes &axes, int64_t b,
+                                                      int64_t row)
+{
+    return ht_cuda_offset(axes.leads, a.mask_stride, b) + row * a.mask_stride[a.leads];
+}
+
 /* c (m, n) = alpha op(a) op(b), row-major and without gaps. */
 static ht_gemm_call product_of(const ht_attention_call *a, int64_t m, int64_t n, int64_t k)
 {
@@ -74,7 +97,7 @@ static ht_gemm_call product_of(const ht_attention_call *a, int64_t m, int64_t n,
 }
 
 /* The numbers of the tile's elements in the draw follow one another. */
-static ht_cuda_draw draw_of(const ht_attention_call *a, const attention_tile *t)
+static ht_cuda_draw<1> draw_of(const ht_attention_call *a, const attention_tile *t)
 {
     ht_random_draw draw = a->draw;
 
@@ -82,7 +105,7 @@ static ht_cuda_draw draw_of(const ht_attention_call *a, const attention_tile *t)
     draw.inner = scores_of(a, t);
     draw.inner_global = 0;
     draw.start = ((a->draw.start + t->b) * a->l + t->row) * a->s;
-    return ht_cuda_make_draw(&draw, 1);
+    return ht_cuda_make_draw<1>(&draw);
 }
 
 #define DTYPE HT_FLOAT32

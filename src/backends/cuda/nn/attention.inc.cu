@@ -91,15 +91,17 @@ static int NAME(multiply_tile)(const ht_cuda_device *device, const attention_til
 }
 
 static __global__ void NAME(mask_scores)(int64_t work, ht_attention_call a, attention_tile t,
-                                         C *scores)
+                                         score_axes axes, C *scores)
 {
     const uint8_t *keep = static_cast<const uint8_t *>(a.mask.data);
     const C *add = static_cast<const C *>(a.mask.data);
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t column = i % a.s, row = t.row + i / a.s % t.rows, b = t.b + i / a.s / t.rows;
-        const int64_t at = a.mask.data != NULL ? ht__mask_offset(&a, b, row) + column : 0;
+        int64_t column, in_tile;
+        const int64_t line = ht_cuda_divide(i, axes.columns, &column);
+        const int64_t b = t.b + ht_cuda_divide(line, axes.rows, &in_tile), row = t.row + in_tile;
+        const int64_t at = a.mask.data != NULL ? mask_offset(a, axes, b, row) + column : 0;
 
         if ((a.causal && column > row) || (a.mask.data != NULL && a.mask_is_bool && keep[at] == 0))
             scores[i] = -(C)INFINITY;
@@ -116,17 +118,19 @@ static int NAME(make_scores)(const ht_cuda_device *device, const attention_tile 
         0)
         return 1;
     if (a->causal || a->mask.data != NULL)
-        HT_CUDA_LAUNCH_EACH(device, NAME(mask_scores), scores_of(a, t), *a, *t, scores);
+        HT_CUDA_LAUNCH_EACH(device, NAME(mask_scores), scores_of(a, t), *a, *t, score_axes_of(a, t),
+                            scores);
     return 0;
 }
 
 /* exp(score - shift) / sum, by the row; rows with a shift of -inf have no positions. sum NULL: 1 */
-static __global__ void NAME(make_weights)(int64_t work, int64_t columns, const C *shift,
+static __global__ void NAME(make_weights)(int64_t work, ht_cuda_length columns, const C *shift,
                                           const C *sum, C *scores)
 {
     HT_CUDA_EACH(i, work)
     {
-        const C m = shift[i / columns], total = sum != NULL ? sum[i / columns] : 1;
+        const int64_t row = ht_cuda_quotient(i, columns);
+        const C m = shift[row], total = sum != NULL ? sum[row] : 1;
 
         scores[i] = m == -(C)INFINITY ? 0 : HT_MATH(exp, scores[i] - m) / total;
     }
@@ -140,7 +144,7 @@ static __global__ void NAME(put_lse)(int64_t rows, const C *max, const C *sum, C
     }
 }
 
-static __global__ void NAME(drop)(int64_t work, ht_cuda_draw d, C *x)
+static __global__ void NAME(drop)(int64_t work, ht_cuda_draw<1> d, C *x)
 {
     const C scale = (C)ht__keep_scale(&d.draw);
 
@@ -155,16 +159,16 @@ static __global__ void NAME(drop)(int64_t work, ht_cuda_draw d, C *x)
 static void NAME(drop_out)(const ht_cuda_device *device, const attention_tile *t,
                            const ht_attention_call *a, C *x)
 {
-    const ht_cuda_draw d = draw_of(a, t);
+    const ht_cuda_draw<1> d = draw_of(a, t);
 
     if (a->draw.a > 0)
-        HT_CUDA_LAUNCH_EACH(device, NAME(drop), d.blocks, d, x);
+        HT_CUDA_LAUNCH_EACH(device, NAME(drop), d.blocks.by, d, x);
 }
 
 static int NAME(attend)(const ht_cuda_device *device, const attention_tile *t,
                         const ht_attention_call *a, C *scores, C *max)
 {
-    const int64_t rows = t->batches * t->rows;
+    const int64_t rows = t->batches * t->rows, work = scores_of(a, t);
     C *sum = max + rows;
 
     if (NAME(make_scores)(device, t, a, scores) != 0 ||
@@ -173,8 +177,8 @@ static int NAME(attend)(const ht_cuda_device *device, const attention_tile *t,
     HT_CUDA_LAUNCH_EACH(device, NAME(put_lse), rows, static_cast<const C *>(max),
                         static_cast<const C *>(sum),
                         static_cast<C *>(a->lse.data) + t->b * a->l + t->row);
-    HT_CUDA_LAUNCH_EACH(device, NAME(make_weights), rows * a->s, a->s, static_cast<const C *>(max),
-                        static_cast<const C *>(sum), scores);
+    HT_CUDA_LAUNCH_EACH(device, NAME(make_weights), work, ht_cuda_length_of(a->s, work),
+                        static_cast<const C *>(max), static_cast<const C *>(sum), scores);
     NAME(drop_out)(device, t, a, scores);
     return NAME(multiply_tile)(device, t, a, scores, &a->v, a->ev, a->v_group, 1, &a->y);
 }
@@ -214,30 +218,32 @@ struct NAME(row_dot) : ht_cuda_sum_fold<double>, ht_cuda_two_inputs<C> {
 };
 
 /* ds <- p (ds - dot), with the dots of all rows. */
-static __global__ void NAME(score_grad)(int64_t work, int64_t columns, const C *p, const C *dot,
-                                        C *ds)
+static __global__ void NAME(score_grad)(int64_t work, ht_cuda_length columns, const C *p,
+                                        const C *dot, C *ds)
 {
     HT_CUDA_EACH(i, work)
     {
-        ds[i] = p[i] * (ds[i] - dot[i / columns]);
+        ds[i] = p[i] * (ds[i] - dot[ht_cuda_quotient(i, columns)]);
     }
 }
 
 /* dmask += ds. Batches, and rows if there is one of the mask for all, may share an element: one
  * thread adds what belongs to it. */
 static __global__ void NAME(add_to_mask)(int64_t work, ht_attention_call a, attention_tile t,
-                                         const C *ds)
+                                         score_axes axes, const C *ds)
 {
     const bool shared = a.mask_stride[a.leads] == 0;
     C *dmask = static_cast<C *>(a.dmask.data);
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t column = i % a.s, first = i / a.s, end = shared ? t.rows : first + 1;
+        int64_t column;
+        const int64_t first = ht_cuda_divide(i, axes.columns, &column);
+        const int64_t end = shared ? t.rows : first + 1;
 
         for (int64_t b = 0; b < t.batches; b++)
             for (int64_t row = first; row < end; row++)
-                dmask[ht__mask_offset(&a, t.b + b, t.row + row) + column] +=
+                dmask[mask_offset(a, axes, t.b + b, t.row + row) + column] +=
                     ds[(b * t.rows + row) * a.s + column];
     }
 }
@@ -247,19 +253,20 @@ static int NAME(attend_grad)(const ht_cuda_device *device, const attention_tile 
                              const ht_attention_call *a, C *p, C *ds, const C *dot)
 {
     const int64_t work = scores_of(a, t), row = t->b * a->l + t->row;
+    const ht_cuda_length columns = ht_cuda_length_of(a->s, work);
 
     if (NAME(make_scores)(device, t, a, p) != 0 ||
         NAME(multiply_transposed)(device, t, a, &a->dy, &a->v, a->ev, a->v_group, 1, ds) != 0)
         return 1;
-    HT_CUDA_LAUNCH_EACH(device, NAME(make_weights), work, a->s,
+    HT_CUDA_LAUNCH_EACH(device, NAME(make_weights), work, columns,
                         static_cast<const C *>(a->lse.data) + row, (const C *)NULL, p);
     NAME(drop_out)(device, t, a, ds);
-    HT_CUDA_LAUNCH_EACH(device, NAME(score_grad), work, a->s, static_cast<const C *>(p), dot + row,
-                        ds);
+    HT_CUDA_LAUNCH_EACH(device, NAME(score_grad), work, columns, static_cast<const C *>(p),
+                        dot + row, ds);
     if (a->dmask.data != NULL)
         HT_CUDA_LAUNCH_EACH(device, NAME(add_to_mask),
                             a->mask_stride[a->leads] == 0 ? a->s : t->rows * a->s, *a, *t,
-                            static_cast<const C *>(ds));
+                            score_axes_of(a, t), static_cast<const C *>(ds));
     NAME(drop_out)(device, t, a, p);
     if (NAME(add_transposed)(device, t, a, p, &a->dy, a->ev, 1, &a->dv, a->v_group) != 0 ||
         NAME(add_transposed)(device, t, a, ds, &a->q, a->e, a->scale, &a->dk, a->k_group) != 0)

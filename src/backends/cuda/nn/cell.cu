@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cells of recurrent networks, a thread for each unit. */
+#include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/scratch.h"
 #include "ht/kernels/nn.h"

@@ -7,13 +7,14 @@
 #define ROW(operand, width) \
     (r.operand.data != NULL ? static_cast<T *>(r.operand.data) + row * (width) : (T *)NULL)
 
-static __global__ void NAME(cell_forward)(int64_t work, ht_cell_call r)
+static __global__ void NAME(cell_forward)(int64_t work, ht_cuda_length hidden, ht_cell_call r)
 {
     const int64_t n = r.hidden, width = n * NAME(cell_gates)(r.cell);
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / n, j = i % n;
+        int64_t j;
+        const int64_t row = ht_cuda_divide(i, hidden, &j);
         T *gates = ROW(gates, width), *h_gates = ROW(h_gates, width), *y = ROW(y, n);
 
         if (NAME(cell_is_over)(&r, row)) {
@@ -30,13 +31,14 @@ static __global__ void NAME(cell_forward)(int64_t work, ht_cell_call r)
     }
 }
 
-static __global__ void NAME(cell_backward)(int64_t work, ht_cell_call r)
+static __global__ void NAME(cell_backward)(int64_t work, ht_cuda_length hidden, ht_cell_call r)
 {
     const int64_t n = r.hidden, gates = NAME(cell_gates)(r.cell), width = n * gates;
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / n, j = i % n;
+        int64_t j;
+        const int64_t row = ht_cuda_divide(i, hidden, &j);
         T *dh = ROW(dh, n), *dgates = ROW(dgates, width), *dh_gates = ROW(dh_gates, width);
 
         dh[j] = STORE(LOAD(ROW(dy, n)[j]) + (r.dh_in.data != NULL ? LOAD(ROW(dh_in, n)[j]) : (C)0));
@@ -71,10 +73,12 @@ template <bool forward> static int NAME(run_cell)(void *stream, const ht_kernel_
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
+    const ht_cuda_length hidden = ht_cuda_length_of(r->hidden, work);
+
     if (forward)
-        HT_CUDA_LAUNCH_EACH(device, NAME(cell_forward), work, *r);
+        HT_CUDA_LAUNCH_EACH(device, NAME(cell_forward), work, hidden, *r);
     else
-        HT_CUDA_LAUNCH_EACH(device, NAME(cell_backward), work, *r);
+        HT_CUDA_LAUNCH_EACH(device, NAME(cell_backward), work, hidden, *r);
     return ht_cuda_end(device, call);
 }
 

@@ -2,6 +2,7 @@
  *
  * Connectionist temporal classification. A step reads what the step before it wrote, so each step is a
  * launch, with a thread for each element of each sequence. */
+#include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/scratch.h"
 #include "backends/cuda/targets.h"

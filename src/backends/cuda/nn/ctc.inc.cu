@@ -9,11 +9,13 @@ static __forceinline__ __device__ double NAME(log_p)(const ht_ctc_call &r, int64
 }
 
 /* alpha of step t, for all elements of all rows. */
-static __global__ void NAME(alpha_step)(int64_t work, ht_ctc_call r, int64_t t, const int64_t *bad)
+static __global__ void NAME(alpha_step)(int64_t work, ht_cuda_length width, ht_ctc_call r,
+                                        int64_t t, const int64_t *bad)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / width_of(r), e = i % width_of(r);
+        int64_t e;
+        const int64_t row = ht_cuda_divide(i, width, &e);
         const ht__sequence s = ht__sequence_of(&r, row);
 
         if (bad[row] != 0 || t >= s.steps || e >= s.elements)
@@ -35,6 +37,7 @@ static int NAME(ctc_forward)(void *stream, const ht_kernel_call *call)
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_ctc_call *r = (const ht_ctc_call *)call;
+    const int64_t width = 2 * r->width + 1, elements = r->rows * width;
 
     if (r->rows == 0)
         return 0;
@@ -52,8 +55,8 @@ static int NAME(ctc_forward)(void *stream, const ht_kernel_call *call)
     HT_CUDA_LAUNCH_EACH(device, note_bad, r->rows, bad);
     ht_cuda_note_fault(device, bad);
     for (int64_t t = 0; t < r->steps; t++)
-        HT_CUDA_LAUNCH_EACH(device, NAME(alpha_step), r->rows * (2 * r->width + 1), *r, t,
-                            static_cast<const int64_t *>(m.skipped));
+        HT_CUDA_LAUNCH_EACH(device, NAME(alpha_step), elements, ht_cuda_length_of(width, elements),
+                            *r, t, static_cast<const int64_t *>(m.skipped));
     HT_CUDA_LAUNCH_EACH(device, find_losses, r->rows, *r, m.skipped, m.loss);
     HT_CUDA_LAUNCH_EACH(device, NAME(put_losses), r->rows, static_cast<const double *>(m.loss),
                         static_cast<T *>(r->loss.data));
@@ -72,11 +75,13 @@ static __forceinline__ __device__ void NAME(put_grad)(const ht_ctc_call &r, cons
 }
 
 /* dx of all classes, as if no element had them. */
-static __global__ void NAME(grad_without_paths)(int64_t work, ht_ctc_call r, ctc_memory m)
+static __global__ void NAME(grad_without_paths)(int64_t work, ht_cuda_length classes,
+                                                ht_cuda_length rows, ht_ctc_call r, ctc_memory m)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t c = i % r.classes, row = i / r.classes % r.rows, t = i / r.classes / r.rows;
+        int64_t c, row;
+        const int64_t t = ht_cuda_divide(ht_cuda_divide(i, classes, &c), rows, &row);
 
         if (m.skipped[row] != 0 || t >= ht__sequence_of(&r, row).steps)
             static_cast<T *>(r.dx.data)[i] = STORE(0);
@@ -86,11 +91,13 @@ static __global__ void NAME(grad_without_paths)(int64_t work, ht_ctc_call r, ctc
 }
 
 /* beta of step t; steps take turns at its two halves. */
-static __global__ void NAME(beta_step)(int64_t work, ht_ctc_call r, int64_t t, ctc_memory m)
+static __global__ void NAME(beta_step)(int64_t work, ht_cuda_length width, ht_ctc_call r, int64_t t,
+                                       ctc_memory m)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / width_of(r), e = i % width_of(r);
+        int64_t e;
+        const int64_t row = ht_cuda_divide(i, width, &e);
         const ht__sequence s = ht__sequence_of(&r, row);
         double *beta = m.beta + t % 2 * work;
         const double *after = m.beta + (t + 1) % 2 * work + row * width_of(r);
@@ -102,11 +109,13 @@ static __global__ void NAME(beta_step)(int64_t work, ht_ctc_call r, int64_t t, c
 }
 
 /* dx of step t for the classes of the elements. The first element of a class adds those after it. */
-static __global__ void NAME(grad_step)(int64_t work, ht_ctc_call r, int64_t t, ctc_memory m)
+static __global__ void NAME(grad_step)(int64_t work, ht_cuda_length width, ht_ctc_call r, int64_t t,
+                                       ctc_memory m)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / width_of(r), e = i % width_of(r);
+        int64_t e;
+        const int64_t row = ht_cuda_divide(i, width, &e);
         const ht__sequence s = ht__sequence_of(&r, row);
         const double *alpha = alpha_of(r, row, t);
         const double *beta = m.beta + t % 2 * work + row * width_of(r);
@@ -130,7 +139,8 @@ static int NAME(ctc_backward)(void *stream, const ht_kernel_call *call)
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_ctc_call *r = (const ht_ctc_call *)call;
-    const int64_t elements = r->rows * (2 * r->width + 1), work = r->steps * r->rows * r->classes;
+    const int64_t width = 2 * r->width + 1, elements = r->rows * width;
+    const int64_t work = r->steps * r->rows * r->classes;
 
     if (work == 0)
         return 0;
@@ -142,10 +152,13 @@ static int NAME(ctc_backward)(void *stream, const ht_kernel_call *call)
         return 1;
     HT_CUDA_LAUNCH_EACH(device, find_bad, r->rows, *r, m.skipped);
     HT_CUDA_LAUNCH_EACH(device, find_losses, r->rows, *r, m.skipped, m.loss);
-    HT_CUDA_LAUNCH_EACH(device, NAME(grad_without_paths), work, *r, m);
+    HT_CUDA_LAUNCH_EACH(device, NAME(grad_without_paths), work, ht_cuda_length_of(r->classes, work),
+                        ht_cuda_length_of(r->rows, work), *r, m);
+    const ht_cuda_length by = ht_cuda_length_of(width, elements);
+
     for (int64_t t = r->steps - 1; t >= 0; t--) {
-        HT_CUDA_LAUNCH_EACH(device, NAME(beta_step), elements, *r, t, m);
-        HT_CUDA_LAUNCH_EACH(device, NAME(grad_step), elements, *r, t, m);
+        HT_CUDA_LAUNCH_EACH(device, NAME(beta_step), elements, by, *r, t, m);
+        HT_CUDA_LAUNCH_EACH(device, NAME(grad_step), elements, by, *r, t, m);
     }
     ht_cuda_scratch_free(device, m.skipped);
     return ht_cuda_end(device, call);

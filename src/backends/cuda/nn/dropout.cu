@@ -8,7 +8,7 @@
 
 #include "backends/cuda/dtypes.h"
 
-static __global__ void draw_mask(int64_t work, ht_cuda_draw d, uint8_t *mask)
+static __global__ void draw_mask(int64_t work, ht_cuda_draw<1> d, uint8_t *mask)
 {
     HT_CUDA_EACH(i, work)
     {

@@ -18,7 +18,7 @@ template <bool forward> static int NAME(dropout)(void *stream, const ht_kernel_c
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_dropout_call *job = (const ht_dropout_call *)call;
-    const ht_cuda_draw d = ht_cuda_make_draw(&job->draw, 1);
+    const ht_cuda_draw<1> d = ht_cuda_make_draw<1>(&job->draw);
     const int64_t work = d.draw.outer * d.draw.inner;
 
     if (work == 0)
@@ -26,7 +26,7 @@ template <bool forward> static int NAME(dropout)(void *stream, const ht_kernel_c
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     if (forward)
-        HT_CUDA_LAUNCH_EACH(device, draw_mask, d.draw.outer * d.blocks, d,
+        HT_CUDA_LAUNCH_EACH(device, draw_mask, d.draw.outer * d.blocks.by, d,
                             static_cast<uint8_t *>(job->mask.data));
     HT_CUDA_LAUNCH_EACH(
         device, NAME(apply_mask), work, d.draw.a, static_cast<const T *>(job->x.data),

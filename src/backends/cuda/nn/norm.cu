@@ -30,22 +30,23 @@ static bool over_channels(const ht_norm_call *norm, const void *x, const void *a
 
 /* The channel of an element. */
 struct channel_of {
-    ht_cuda_divisor inner, channels;
+    ht_cuda_length inner, channels;
 };
 
-static bool make_channel_of(const ht_norm_call *norm, channel_of *c)
+/* Of a call with elements. */
+static channel_of make_channel_of(const ht_norm_call *norm)
 {
-    if (norm->outer * norm->channels * norm->inner >= INT64_C(1) << 31)
-        return false;
-    *c = {ht_cuda_divisor_of((uint32_t)norm->inner), ht_cuda_divisor_of((uint32_t)norm->channels)};
-    return true;
+    const int64_t work = norm->outer * norm->channels * norm->inner;
+
+    return {ht_cuda_length_of(norm->inner, work), ht_cuda_length_of(norm->channels, work)};
 }
 
-static __forceinline__ __device__ uint32_t find_channel(const channel_of &c, int64_t i)
+static __forceinline__ __device__ int64_t find_channel(const channel_of &c, int64_t i)
 {
-    const uint32_t row = ht_cuda_quotient((uint32_t)i, c.inner);
+    int64_t channel;
 
-    return row - ht_cuda_quotient(row, c.channels) * c.channels.by;
+    ht_cuda_divide(ht_cuda_quotient(i, c.inner), c.channels, &channel);
+    return channel;
 }
 
 /* Of dy, and of dy (x - mean). */

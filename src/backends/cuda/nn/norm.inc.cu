@@ -111,17 +111,15 @@ static int NAME(norm_forward)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_norm_call *norm = (const ht_norm_call *)call;
     const int64_t work = norm->outer * norm->channels * norm->inner;
-    channel_of of;
 
     if (work == 0)
         return 0;
-    if (!make_channel_of(norm, &of))
-        return HT_KERNEL_REFUSED;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    HT_CUDA_LAUNCH_EACH(
-        device, NAME(normalise), work, norm->channels, of, static_cast<const T *>(norm->x.data),
-        static_cast<const double *>(norm->channel.data), static_cast<T *>(norm->y.data));
+    HT_CUDA_LAUNCH_EACH(device, NAME(normalise), work, norm->channels, make_channel_of(norm),
+                        static_cast<const T *>(norm->x.data),
+                        static_cast<const double *>(norm->channel.data),
+                        static_cast<T *>(norm->y.data));
     return ht_cuda_end(device, call);
 }
 
@@ -160,12 +158,9 @@ static int NAME(norm_backward)(void *stream, const ht_kernel_call *call)
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_norm_call *norm = (const ht_norm_call *)call;
     const int64_t work = norm->outer * norm->channels * norm->inner;
-    channel_of of;
 
     if (work == 0)
         return 0;
-    if (!make_channel_of(norm, &of))
-        return HT_KERNEL_REFUSED;
     typedef NAME(coefficients) coefficients;
     return ht_cuda_with_scratch<coefficients>(
         device, call, (size_t)norm->channels, [=](coefficients *k) {
@@ -173,9 +168,9 @@ static int NAME(norm_backward)(void *stream, const ht_kernel_call *call)
                                 static_cast<const double *>(norm->channel.data),
                                 static_cast<const double *>(norm->sums.data), k);
             HT_CUDA_LAUNCH_EACH(
-                device, NAME(norm_grad), work, of, static_cast<const T *>(norm->y.data),
-                static_cast<const T *>(norm->x.data), static_cast<const coefficients *>(k),
-                static_cast<T *>(norm->dx.data));
+                device, NAME(norm_grad), work, make_channel_of(norm),
+                static_cast<const T *>(norm->y.data), static_cast<const T *>(norm->x.data),
+                static_cast<const coefficients *>(k), static_cast<T *>(norm->dx.data));
             return 0;
         });
 }

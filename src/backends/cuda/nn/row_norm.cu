@@ -22,6 +22,35 @@ static int64_t row_length(const ht_row_norm_call *norm)
     return norm->channels * norm->inner;
 }
 
+/* A call, and what finds the row and the parameter of an element. */
+struct row_norm_job {
+    ht_row_norm_call call;
+    ht_cuda_length inner, channels, parameters;
+};
+
+/* Of a call with elements. */
+static row_norm_job job_of(const ht_row_norm_call *norm)
+{
+    const int64_t work = rows_of(norm) * row_length(norm);
+
+    return {*norm, ht_cuda_length_of(norm->inner, work), ht_cuda_length_of(norm->channels, work),
+            ht_cuda_length_of(norm->groups * norm->channels, work)};
+}
+
+static __forceinline__ __device__ int64_t find_parameter(const row_norm_job &job, int64_t i,
+                                                         int64_t *row)
+{
+    if (!job.inner.is_narrow) {
+        *row = i / job.inner.by / job.channels.by;
+        return i / job.inner.by % job.parameters.by;
+    }
+    /* The others are narrow, too: one branch for all takes fewer registers. */
+    const uint32_t channel = ht_cuda_quotient((uint32_t)i, job.inner.narrow);
+
+    *row = ht_cuda_quotient(channel, job.channels.narrow);
+    return channel - ht_cuda_quotient(channel, job.parameters.narrow) * job.parameters.narrow.by;
+}
+
 /* Each row of x is one output. */
 static ht_cuda_reduction over_rows(const ht_row_norm_call *norm, const void *x, void *y)
 {

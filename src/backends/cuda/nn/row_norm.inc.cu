@@ -28,16 +28,18 @@ static __forceinline__ __device__ C NAME(parameter)(const void *from, int64_t i,
     return from != NULL ? LOAD(static_cast<const T *>(from)[i]) : absent;
 }
 
-static __global__ void NAME(row_norm)(int64_t work, ht_row_norm_call n)
+static __global__ void NAME(row_norm)(int64_t work, row_norm_job job)
 {
-    const int64_t rows = n.outer * n.groups, parameters = n.groups * n.channels;
+    const ht_row_norm_call &n = job.call;
+    const int64_t rows = n.outer * n.groups;
     const double *stats = static_cast<const double *>(n.stats.data);
     const T *x = static_cast<const T *>(n.x.data);
     T *y = static_cast<T *>(n.y.data);
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t at = i / n.inner % parameters, row = i / n.inner / n.channels;
+        int64_t row;
+        const int64_t at = find_parameter(job, i, &row);
         const C weight = NAME(parameter)(n.weight.data, at, 1);
         const C bias = NAME(parameter)(n.bias.data, at, 0);
 
@@ -59,16 +61,17 @@ static int NAME(row_norm_forward)(void *stream, const ht_kernel_call *call)
         ht_cuda_launch_reduction(device, &r, ht_cuda_fold_kernels<NAME(row_moments)>(),
                                  call->what) != 0)
         return 1;
-    HT_CUDA_LAUNCH_EACH(device, NAME(row_norm), work, *n);
+    HT_CUDA_LAUNCH_EACH(device, NAME(row_norm), work, job_of(n));
     return ht_cuda_end(device, call);
 }
 
 /* With d = (x - mean) invstd, dy weight and dy weight d; or dy and dy d. */
-static __forceinline__ __device__ ht_cuda_two_sums NAME(dy_at)(const ht_row_norm_call &n,
-                                                               int64_t at, bool weighted)
+static __forceinline__ __device__ ht_cuda_two_sums NAME(dy_at)(const row_norm_job &job, int64_t at,
+                                                               bool weighted)
 {
-    const int64_t parameter = at / n.inner % (n.groups * n.channels);
-    const int64_t row = at / n.inner / n.channels;
+    const ht_row_norm_call &n = job.call;
+    int64_t row;
+    const int64_t parameter = find_parameter(job, at, &row);
     const double *stats = static_cast<const double *>(n.stats.data);
     const double d = ((double)LOAD(static_cast<const T *>(n.x.data)[at]) - stats[row]) *
                      stats[n.outer * n.groups + row];
@@ -78,12 +81,12 @@ static __forceinline__ __device__ ht_cuda_two_sums NAME(dy_at)(const ht_row_norm
     return {dy, dy * d};
 }
 
-/* Sums of dy_at over a row, by its weights, or over all rows. The call is in `extra`; y (2, outputs). */
+/* Sums of dy_at over a row, by its weights, or over all rows. The job is in `extra`; y (2, outputs). */
 template <bool weighted> struct NAME(dy_fold) : ht_cuda_sum_fold<ht_cuda_two_sums> {
     typedef ht_cuda_two_sums item;
     static __forceinline__ __device__ item get(const ht_cuda_reduction &r, int64_t at)
     {
-        return NAME(dy_at)(*static_cast<const ht_row_norm_call *>(r.extra), at, weighted);
+        return NAME(dy_at)(*static_cast<const row_norm_job *>(r.extra), at, weighted);
     }
     static __forceinline__ __device__ void step(acc &a, const ht_cuda_reduction &, const item &x,
                                                 int64_t)
@@ -97,9 +100,10 @@ template <bool weighted> struct NAME(dy_fold) : ht_cuda_sum_fold<ht_cuda_two_sum
 };
 
 /* sums (2, rows): of dy_fold. */
-static __global__ void NAME(row_norm_grad)(int64_t work, ht_row_norm_call n, const double *sums)
+static __global__ void NAME(row_norm_grad)(int64_t work, row_norm_job job, const double *sums)
 {
-    const int64_t rows = n.outer * n.groups, parameters = n.groups * n.channels;
+    const ht_row_norm_call &n = job.call;
+    const int64_t rows = n.outer * n.groups;
     const double length = (double)(n.channels * n.inner);
     const double *stats = static_cast<const double *>(n.stats.data);
     const T *x = static_cast<const T *>(n.x.data), *dy = static_cast<const T *>(n.y.data);
@@ -107,7 +111,8 @@ static __global__ void NAME(row_norm_grad)(int64_t work, ht_row_norm_call n, con
 
     HT_CUDA_EACH(i, work)
     {
-        const int64_t at = i / n.inner % parameters, row = i / n.inner / n.channels;
+        int64_t row;
+        const int64_t at = find_parameter(job, i, &row);
         const double invstd = stats[rows + row];
         const C first = (C)(n.root_mean_square ? 0 : sums[row] / length);
         const C second = (C)(sums[rows + row] * invstd / length);
@@ -129,26 +134,27 @@ static __global__ void NAME(put_gradients)(int64_t parameters, const double *sum
     }
 }
 
-/* call: a copy of n in the device's memory, behind the room for sums. */
-static int NAME(launch_backward)(const ht_cuda_device *device, const ht_row_norm_call *n,
-                                 double *sums, const void *call)
+/* there: a copy of the job in the device's memory, behind the room for sums. */
+static int NAME(launch_backward)(const ht_cuda_device *device, const row_norm_job *job,
+                                 double *sums, const void *there)
 {
+    const ht_row_norm_call *n = &job->call;
     const int64_t rows = rows_of(n), parameters = n->groups * n->channels;
     ht_cuda_reduction r = over_rows(n, n->y.data, sums);
     int failed = 0;
 
-    r.extra = call;
+    r.extra = there;
     if (n->dx.data != NULL) {
         failed = ht_cuda_launch_reduction(
             device, &r, ht_cuda_fold_kernels < NAME(dy_fold) < true >> (), n->call.what);
         if (failed == 0)
-            HT_CUDA_LAUNCH_EACH(device, NAME(row_norm_grad), rows * row_length(n), *n,
+            HT_CUDA_LAUNCH_EACH(device, NAME(row_norm_grad), rows * row_length(n), *job,
                                 static_cast<const double *>(sums));
     }
     if (failed != 0 || (n->dweight.data == NULL && n->dbias.data == NULL))
         return failed;
     over_parameters(n, n->y.data, &r);
-    r.extra = call;
+    r.extra = there;
     r.y = sums;
     failed = ht_cuda_launch_reduction(
         device, &r, ht_cuda_fold_kernels < NAME(dy_fold) < false >> (), n->call.what);
@@ -169,13 +175,14 @@ static int NAME(row_norm_backward)(void *stream, const ht_kernel_call *call)
 
     if (!over_parameters(n, n->y.data, &r) || rows * row_length(n) == 0)
         return HT_KERNEL_REFUSED;
-    const size_t behind = (sizeof *n + sizeof(double) - 1) / sizeof(double);
+    const row_norm_job job = job_of(n);
+    const size_t behind = (sizeof job + sizeof(double) - 1) / sizeof(double);
 
     return ht_cuda_with_scratch<double>(device, call, values + behind, [=](double *sums) {
-        const int failed = ht_cuda_check(ht_cuda_copy(sums + values, n, sizeof *n, device->stream),
-                                         device, call->what);
+        const int failed = ht_cuda_check(
+            ht_cuda_copy(sums + values, &job, sizeof job, device->stream), device, call->what);
 
-        return failed != 0 ? failed : NAME(launch_backward)(device, n, sums, sums + values);
+        return failed != 0 ? failed : NAME(launch_backward)(device, &job, sums, sums + values);
     });
 }
 

@@ -21,49 +21,50 @@ struct NAME(row_products) : ht_cuda_sum_fold<NAME(shifted)>, ht_cuda_two_inputs<
 };
 
 /* The logarithm of the sum in the exponent would round a number as large as x - max. */
-static __global__ void NAME(softmax)(int64_t work, int64_t columns, const T *x, const C *max,
+static __global__ void NAME(softmax)(int64_t work, ht_cuda_length columns, const T *x, const C *max,
                                      const C *sum, T *y)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / columns;
+        const int64_t row = ht_cuda_quotient(i, columns);
 
         y[i] = STORE(HT_MATH(exp, LOAD(x[i]) - max[row]) / sum[row]);
     }
 }
 
-static __global__ void NAME(softmax_grad)(int64_t work, int64_t columns, const T *dy, const T *y,
-                                          const C *sum, T *dx)
+static __global__ void NAME(softmax_grad)(int64_t work, ht_cuda_length columns, const T *dy,
+                                          const T *y, const C *sum, T *dx)
 {
     HT_CUDA_EACH(i, work)
     {
-        dx[i] = STORE(LOAD(y[i]) * (LOAD(dy[i]) - sum[i / columns]));
+        dx[i] = STORE(LOAD(y[i]) * (LOAD(dy[i]) - sum[ht_cuda_quotient(i, columns)]));
     }
 }
 
-static __global__ void NAME(log_softmax)(int64_t work, int64_t columns, const T *x, const C *max,
-                                         const C *log_sum, T *y)
+static __global__ void NAME(log_softmax)(int64_t work, ht_cuda_length columns, const T *x,
+                                         const C *max, const C *log_sum, T *y)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / columns;
+        const int64_t row = ht_cuda_quotient(i, columns);
 
         y[i] = STORE(LOAD(x[i]) - max[row] - log_sum[row]);
     }
 }
 
-static __global__ void NAME(log_softmax_grad)(int64_t work, int64_t columns, const T *dy,
+static __global__ void NAME(log_softmax_grad)(int64_t work, ht_cuda_length columns, const T *dy,
                                               const T *y, const C *sum, T *dx)
 {
     HT_CUDA_EACH(i, work)
     {
-        dx[i] = STORE(LOAD(dy[i]) - HT_MATH(exp, LOAD(y[i])) * sum[i / columns]);
+        dx[i] = STORE(LOAD(dy[i]) - HT_MATH(exp, LOAD(y[i])) * sum[ht_cuda_quotient(i, columns)]);
     }
 }
 
 /* y of each element, from the largest of its row and the sum of exponentials, or its logarithm. */
 static int NAME(rows_forward)(void *stream, const ht_kernel_call *call, int kind,
-                              void (*map)(int64_t, int64_t, const T *, const C *, const C *, T *))
+                              void (*map)(int64_t, ht_cuda_length, const T *, const C *, const C *,
+                                          T *))
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
@@ -77,7 +78,7 @@ static int NAME(rows_forward)(void *stream, const ht_kernel_call *call, int kind
                                                 rows->x.data, max, sum, call->what);
 
         if (failed == 0)
-            HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
+            HT_CUDA_LAUNCH_EACH(device, map, work, ht_cuda_length_of(rows->columns, work),
                                 static_cast<const T *>(rows->x.data), static_cast<const C *>(max),
                                 static_cast<const C *>(sum), static_cast<T *>(rows->y.data));
         return failed;
@@ -86,7 +87,8 @@ static int NAME(rows_forward)(void *stream, const ht_kernel_call *call, int kind
 
 /* dx of each element, from dy, y, and the sum of dy, or of dy y, over its row. */
 static int NAME(rows_backward)(void *stream, const ht_kernel_call *call, bool products,
-                               void (*map)(int64_t, int64_t, const T *, const T *, const C *, T *))
+                               void (*map)(int64_t, ht_cuda_length, const T *, const T *, const C *,
+                                           T *))
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
@@ -105,7 +107,7 @@ static int NAME(rows_backward)(void *stream, const ht_kernel_call *call, bool pr
                                                     call->what);
 
         if (failed == 0)
-            HT_CUDA_LAUNCH_EACH(device, map, work, rows->columns,
+            HT_CUDA_LAUNCH_EACH(device, map, work, ht_cuda_length_of(rows->columns, work),
                                 static_cast<const T *>(rows->dy.data),
                                 static_cast<const T *>(rows->y.data), static_cast<const C *>(sum),
                                 static_cast<T *>(rows->x.data));
@@ -146,13 +148,15 @@ static __global__ void NAME(nll)(int64_t work, ht_cuda_targets t, const T *x, T 
 }
 
 /* A target outside of the columns is an error of the forward pass. */
-static __global__ void NAME(nll_grad)(int64_t work, ht_cuda_targets t, const T *dy, T *dx)
+static __global__ void NAME(nll_grad)(int64_t work, ht_cuda_length columns, ht_cuda_targets t,
+                                      const T *dy, T *dx)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / t.columns, target = t.target[row];
+        int64_t column;
+        const int64_t row = ht_cuda_divide(i, columns, &column), target = t.target[row];
 
-        dx[i] = target != t.ignore && target == i % t.columns ? STORE(-LOAD(dy[row])) : 0;
+        dx[i] = target != t.ignore && target == column ? STORE(-LOAD(dy[row])) : 0;
     }
 }
 
@@ -177,12 +181,13 @@ static int NAME(nll_backward)(void *stream, const ht_kernel_call *call)
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_rows_call *rows = (const ht_rows_call *)call;
+    const int64_t work = rows->rows * rows->columns;
 
-    if (rows->rows * rows->columns == 0)
+    if (work == 0)
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    HT_CUDA_LAUNCH_EACH(device, NAME(nll_grad), rows->rows * rows->columns,
+    HT_CUDA_LAUNCH_EACH(device, NAME(nll_grad), work, ht_cuda_length_of(rows->columns, work),
                         targets_of(device, rows), static_cast<const T *>(rows->dy.data),
                         static_cast<T *>(rows->x.data));
     return ht_cuda_end(device, call);
@@ -232,20 +237,21 @@ static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
     });
 }
 
-static __global__ void NAME(cross_entropy_grad)(int64_t work, ht_cuda_targets t, int64_t rows,
-                                                const T *x, const double *stats, const T *dloss,
-                                                T *dx)
+static __global__ void NAME(cross_entropy_grad)(int64_t work, ht_cuda_length columns,
+                                                ht_cuda_targets t, int64_t rows, const T *x,
+                                                const double *stats, const T *dloss, T *dx)
 {
     HT_CUDA_EACH(i, work)
     {
-        const int64_t row = i / t.columns, target = t.target[row];
+        int64_t column;
+        const int64_t row = ht_cuda_divide(i, columns, &column), target = t.target[row];
         const C g = LOAD(dloss[row]);
         const C p = HT_MATH(exp, LOAD(x[i]) - (C)stats[row] - (C)stats[rows + row]) * g;
 
         if (target == t.ignore || target < 0 || target >= t.columns)
             dx[i] = STORE(0);
         else
-            dx[i] = STORE(target == i % t.columns ? p - g : p);
+            dx[i] = STORE(target == column ? p - g : p);
     }
 }
 
@@ -253,13 +259,14 @@ static int NAME(cross_entropy_backward)(void *stream, const ht_kernel_call *call
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_cross_entropy_call *c = (const ht_cross_entropy_call *)call;
+    const int64_t work = c->rows * c->columns;
 
-    if (c->rows * c->columns == 0)
+    if (work == 0)
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
     HT_CUDA_LAUNCH_EACH(
-        device, NAME(cross_entropy_grad), c->rows * c->columns,
+        device, NAME(cross_entropy_grad), work, ht_cuda_length_of(c->columns, work),
         ht_cuda_targets_of(device, c->target.data, c->columns, c->ignore, call->what), c->rows,
         static_cast<const T *>(c->x.data), static_cast<const double *>(c->stats.data),
         static_cast<const T *>(c->dloss.data), static_cast<T *>(c->dx.data));

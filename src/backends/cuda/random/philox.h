@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "backends/cuda/launch.h"
+#include "backends/cuda/axes.h"
 #include "ht/kernels/random.h"
 
 struct ht_cuda_words {
@@ -38,32 +38,35 @@ static __forceinline__ __device__ ht_cuda_words ht_cuda_philox(uint64_t block, u
 
 /* The blocks of the elements of a draw, each of `words` words: `blocks` of them for each of the
  * `outer` rows. */
-struct ht_cuda_draw {
+template <int words> struct ht_cuda_draw {
     ht_random_draw draw;
-    int64_t blocks;
-    int words;
+    ht_cuda_length blocks;
 };
 
-static inline ht_cuda_draw ht_cuda_make_draw(const ht_random_draw *draw, int words)
+template <int words> static inline ht_cuda_draw<words> ht_cuda_make_draw(const ht_random_draw *draw)
 {
-    return {*draw, (draw->inner * words + 3) / 4 + 1, words};
+    const int64_t blocks = (draw->inner * words + 3) / 4 + 1;
+
+    return {*draw, ht_cuda_length_of(blocks, (draw->outer > 1 ? draw->outer : 1) * blocks)};
 }
 
 /* Calls take(i, words, at) for each element that the block has words of: i counts the slab's
  * elements, and the element's words begin at `at`. */
-template <class function>
-static __forceinline__ __device__ void ht_cuda_each_drawn(const ht_cuda_draw &d, int64_t block,
-                                                          const function &take)
+template <int each, class function>
+static __forceinline__ __device__ void ht_cuda_each_drawn(const ht_cuda_draw<each> &d,
+                                                          int64_t block, const function &take)
 {
-    const int64_t o = block / d.blocks, row = o * d.draw.inner_global + d.draw.start;
-    const int64_t first = row * d.words / 4 + block % d.blocks;
+    int64_t in_row;
+    const int64_t o = ht_cuda_divide(block, d.blocks, &in_row);
+    const int64_t row = o * d.draw.inner_global + d.draw.start;
+    const int64_t first = row * each / 4 + in_row;
     const ht_cuda_words words = ht_cuda_philox((uint64_t)first, d.draw.seed, d.draw.draw);
 
     HT_CUDA_UNROLL
     for (int at = 0; at < 4; at++) {
-        const int64_t i = (first * 4 + at) / d.words - row;
+        const int64_t i = (first * 4 + at) / each - row;
 
-        if (at % d.words == 0 && i >= 0 && i < d.draw.inner)
+        if (at % each == 0 && i >= 0 && i < d.draw.inner)
             take(o * d.draw.inner + i, words, at);
     }
 }

@@ -35,9 +35,10 @@ static __forceinline__ __device__ double normal_of(const ht_cuda_words &words, i
 }
 
 /* fill: struct { typedef out; enum { words }; a constructor from the draw; out of(words, at) } */
-template <class fill> static __global__ void draw_elements(ht_cuda_draw d, typename fill::out *y)
+template <class fill>
+static __global__ void draw_elements(ht_cuda_draw<fill::words> d, typename fill::out *y)
 {
-    const int64_t work = d.draw.outer * d.blocks;
+    const int64_t work = d.draw.outer * d.blocks.by;
     const fill f(d.draw);
 
     HT_CUDA_EACH(i, work)
@@ -49,13 +50,13 @@ template <class fill> static int run_draw(void *stream, const ht_kernel_call *ca
 {
     ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
     const ht_random_call *random = (const ht_random_call *)call;
-    const ht_cuda_draw d = ht_cuda_make_draw(&random->draw, fill::words);
+    const ht_cuda_draw<fill::words> d = ht_cuda_make_draw<fill::words>(&random->draw);
 
     if (d.draw.outer == 0 || d.draw.inner == 0)
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    HT_CUDA_LAUNCH(draw_elements<fill>, ht_cuda_blocks(device, d.draw.outer * d.blocks),
+    HT_CUDA_LAUNCH(draw_elements<fill>, ht_cuda_blocks(device, d.draw.outer * d.blocks.by),
                    HT_CUDA_THREADS, device->stream, d,
                    static_cast<typename fill::out *>(random->out.data));
     return ht_cuda_end(device, call);

@@ -158,8 +158,8 @@ static int NAME(backward_weight)(const ht_cuda_device *device, const conv *v,
 
     if (turned == NULL)
         return 1;
-    HT_CUDA_LAUNCH_EACH(device, turn<T>, count, v->o, v->pixels, static_cast<const T *>(s->y),
-                        turned);
+    HT_CUDA_LAUNCH_EACH(device, turn<T>, count, ht_cuda_length_of(v->o, count),
+                        ht_cuda_length_of(v->pixels, count), static_cast<const T *>(s->y), turned);
     const int failed = NAME(multiply_windows)(device, v, call, s, true, turned, v->o, 1);
 
     ht_cuda_scratch_free(device, turned);

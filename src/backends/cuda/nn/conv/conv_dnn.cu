@@ -138,9 +138,10 @@ static void turn_between(const ht_cuda_device *device, const dnn_job *j, bool fo
 {
     const bool to_last = forth == (j->conv.last != 0);
 
-    HT_CUDA_LAUNCH_EACH(device, turn<word>, count, to_last ? channels : pixels,
-                        to_last ? pixels : channels, static_cast<const word *>(from),
-                        static_cast<word *>(to));
+    HT_CUDA_LAUNCH_EACH(device, turn<word>, count,
+                        ht_cuda_length_of(to_last ? channels : pixels, count),
+                        ht_cuda_length_of(to_last ? pixels : channels, count),
+                        static_cast<const word *>(from), static_cast<word *>(to));
 }
 
 template <class word>
