@@ -314,6 +314,7 @@ int main(int argc, char **argv)
     if (ht_init(NULL, NULL) != HT_SUCCESS)
         return 1;
     speaks = ht_comm_rank(HT_COMM_WORLD) == 0;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* each line shows at once, in a file too */
     if (!parse(argc, argv)) {
         if (speaks)
             fputs(help, stderr);
