@@ -87,7 +87,7 @@ static extent extent_of(const ht_conv_call *from)
  * long as windows and a product. Of 16 bits, y is rounded before it is added to a bias. */
 static bool is_worth_it(const ht_conv_call *from, int way)
 {
-    const bool is_half = ht_dtype_size(from->call.dtype) == 2;
+    const bool is_half = from->call.dtype == HT_FLOAT16 || from->call.dtype == HT_BFLOAT16;
 
     return is_half ? way != HT_CUDA_FORWARD || from->bias.data == NULL
                    : way != HT_CUDA_BACKWARD_WEIGHT;
