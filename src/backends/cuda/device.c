@@ -9,6 +9,7 @@
 
 #include "backends/cuda/nn/conv/dnn.h"
 #include "backends/cuda/fault.h"
+#include "backends/cuda/index/sort.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/staging.h"
 
@@ -55,6 +56,15 @@ static ht_cuda_device *device_new(int index)
     return device;
 }
 
+/* CUB keeps what its first question gave, an error too: it is asked while there is memory. */
+static int load_sort(void)
+{
+    const ht_cuda_pairs one = {.count = 1, .bits = 1};
+    size_t bytes;
+
+    return ht_cuda_sort_bytes(&one, &bytes);
+}
+
 static int device_open(int index, void **stream)
 {
     ht_cuda_device *device = device_new(index);
@@ -79,6 +89,8 @@ static int device_open(int index, void **stream)
         error = ht_cuda_fault_open(device);
     if (error == 0)
         error = ht_cuda_staging_open(device);
+    if (error == 0)
+        error = load_sort();
     if (error == 0)
         error = ht_cuda_blas_new(&device->blas, device->stream);
     if (ht_cuda_check(error, device, "ht_device_get") != 0) {

@@ -83,7 +83,10 @@ static void *host_alloc(size_t bytes)
 {
     void *memory;
 
-    return ht_cuda_host_malloc(&memory, bytes) == 0 ? memory : NULL;
+    if (ht_cuda_host_malloc(&memory, bytes) == 0)
+        return memory;
+    ht_cuda_launched(); /* clears the error, so that no launch reports it */
+    return NULL;
 }
 
 static void host_free(void *memory)

@@ -137,10 +137,14 @@ int ht_cuda_event_wait(void *event)
 int ht_cuda_keep_memory(int index, uint64_t bytes)
 {
     cudaMemPool_t pool;
+    uint64_t kept = 0;
     int error = (int)cudaDeviceGetDefaultMemPool(&pool, index);
 
-    return error != 0 ? error
-                      : (int)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);
+    if (error == 0)
+        error = (int)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+    if (error == 0 && kept < bytes)
+        error = (int)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);
+    return error;
 }
 
 /* Gives back what the pool of the thread's device keeps. */

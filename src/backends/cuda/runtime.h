@@ -62,7 +62,8 @@ int ht_cuda_event_record(void *event, void *stream);
 int ht_cuda_event_query(void *event);
 int ht_cuda_event_wait(void *event);
 
-/* How much freed memory a device keeps when it is waited for: 0, until this is called. */
+/* At least so much freed memory stays with a device when it is waited for. The program may have asked
+ * for more. */
 int ht_cuda_keep_memory(int index, uint64_t bytes);
 
 /* In the order of the stream; the memory is aligned to at least 256 bytes. */

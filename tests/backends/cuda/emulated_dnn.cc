@@ -125,6 +125,11 @@ int ht_cuda_dnn_run(void *handle, const ht_cuda_conv_plan *plan, const ht_cuda_c
     const ht_cuda_conv c = static_cast<emulated_plan *>(plan->handle)->conv;
     const ht_cuda_conv_memory m = *memory;
 
+    for (const void *operand : {m.x, m.weight, m.y})
+        if ((uintptr_t)operand % 16 != 0) {
+            fprintf(stderr, "emulated: an operand of a convolution is not aligned\n");
+            abort();
+        }
     *done = c.groups == 1 || c.dtype != HT_FLOAT64;
     if (!*done)
         return 0;

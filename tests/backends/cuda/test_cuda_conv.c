@@ -175,7 +175,7 @@ static void a_convolution_repeats_its_bits(void **state)
         same_bits(&shapes[i / PRECISIONS], &precisions[i % PRECISIONS], device);
 }
 
-/* More than the module keeps plans for, three of each: the oldest make room, and come back. */
+/* More than the module keeps plans for, two of each: the oldest make room, and come back. */
 static void many_shapes_take_turns(void **state)
 {
     ht_device *device = cuda_device();
@@ -184,8 +184,9 @@ static void many_shapes_take_turns(void **state)
     (void)state;
     if (device == NULL)
         HT_TEST_SKIP("there is no module for CUDA");
-    for (int i = 0; i < 60; i++) {
-        c.in[1] = 3 + i % 30;
+    for (int i = 0; i < 280; i++) {
+        c.in[0] = 3 + i % 10;
+        c.in[1] = 3 + i % 140 / 10;
         check(&c, &precisions[2], device);
     }
 }

@@ -107,10 +107,11 @@ static bool is_too_large(const conv *v, size_t size)
     return !is_countable(v) || v->pixels * v->k > (int64_t)(MOST_BYTES / size);
 }
 
-/* How many images at a time. */
+/* How many images at a time: of their windows, and of y where it is turned. */
 static int64_t images_of(const conv *v, size_t size)
 {
-    const int64_t columns = (int64_t)(COLUMN_BYTES / size) / (v->pixels * v->k);
+    const int64_t wider = v->k > v->o ? v->k : v->o;
+    const int64_t columns = (int64_t)(COLUMN_BYTES / size) / (v->pixels * wider);
     const int64_t counted = INT32_MAX / (v->c * v->area);
     const int64_t most = columns < counted ? columns : counted;
 
@@ -200,6 +201,16 @@ static __forceinline__ __device__ bool find_window(const conv &v, int axis, uint
     *out = *out * v.by.out[axis].by + window;
     return begin >= 0 && window < v.by.out[axis].by &&
            window * v.by.stride[axis].by == (uint32_t)begin;
+}
+
+typedef int conv_run(ht_cuda_device *device, const ht_kernel_call *call);
+
+static int run_either(void *stream, const ht_kernel_call *call, conv_run *first, conv_run *second)
+{
+    ht_cuda_device *device = static_cast<ht_cuda_device *>(stream);
+    const int answer = first(device, call);
+
+    return answer == HT_KERNEL_REFUSED ? second(device, call) : answer;
 }
 
 #define DTYPE HT_FLOAT32

@@ -63,34 +63,27 @@ static bool fill_axes(const ht_conv_call *from, ht_cuda_conv *c)
     return true;
 }
 
-/* How many elements x, weight and y have, and their pixels and taps. */
+/* The operands. */
+enum { X, WEIGHT, Y, OPERANDS };
+
+/* How many elements they have, and the pixels and taps of a channel. */
 struct extent {
-    int64_t area, taps, pixels, x, weight, y;
+    int64_t area, taps, pixels, count[OPERANDS];
 };
 
 static extent extent_of(const ht_conv_call *from)
 {
-    extent e = {1, 1, 1, 0, 0, 0};
+    extent e = {1, 1, 1, {0}};
 
     for (int axis = 0; axis < from->spatial; axis++) {
         e.area *= from->in[axis];
         e.taps *= from->kernel[axis];
         e.pixels *= from->out[axis];
     }
-    e.x = from->n * from->c * e.area;
-    e.weight = from->o * (from->c / from->groups) * e.taps;
-    e.y = from->n * from->o * e.pixels;
+    e.count[X] = from->n * from->c * e.area;
+    e.count[WEIGHT] = from->o * (from->c / from->groups) * e.taps;
+    e.count[Y] = from->n * from->o * e.pixels;
     return e;
-}
-
-/* Measured on an H200: cuDNN's gradients of float32 weights that repeat their bits take 2 to 5 times as
- * long as windows and a product. Of 16 bits, y is rounded before it is added to a bias. */
-static bool is_worth_it(const ht_conv_call *from, int way)
-{
-    const bool is_half = from->call.dtype == HT_FLOAT16 || from->call.dtype == HT_BFLOAT16;
-
-    return is_half ? way != HT_CUDA_FORWARD || from->bias.data == NULL
-                   : way != HT_CUDA_BACKWARD_WEIGHT;
 }
 
 /* turns_x: x has the other layout. */
@@ -101,9 +94,10 @@ static bool describe(const ht_conv_call *from, const extent *e, int way, ht_cuda
     const layout y = layout_of(from->spatial, from->n, from->o, from->out, from->y_stride);
 
     memset(c, 0, sizeof *c);
-    if (e->x == 0 || e->weight == 0 || e->y == 0 || e->x > MOST_ELEMENTS ||
-        e->weight > MOST_ELEMENTS || e->y > MOST_ELEMENTS || (!x.first && !x.last) ||
-        (!y.first && !y.last) || !fill_axes(from, c))
+    for (int k = 0; k < OPERANDS; k++)
+        if (e->count[k] == 0 || e->count[k] > MOST_ELEMENTS)
+            return false;
+    if ((!x.first && !x.last) || (!y.first && !y.last) || !fill_axes(from, c))
         return false;
     c->last = y.first && y.last ? x.last : y.last;
     *turns_x = c->last ? !x.last : !x.first;
@@ -116,13 +110,35 @@ static bool describe(const ht_conv_call *from, const extent *e, int way, ht_cuda
     return true;
 }
 
-/* A job, and the memory that it needs beside the plan's. */
+/* A job: what the call has, and what of it cuDNN has elsewhere, since it is turned or not aligned. */
 struct dnn_job {
     const ht_conv_call *call;
     ht_cuda_conv conv;
     extent size;
-    bool turns_x, turns_weight;
+    void *own[OPERANDS];
+    bool turns[OPERANDS], moves[OPERANDS];
+    int result;
 };
+
+/* Kernels for tensor cores read 16 bytes at once. Which one cuDNN takes must not depend on addresses. */
+static bool is_aligned(const void *memory)
+{
+    return (uintptr_t)memory % 16 == 0;
+}
+
+static dnn_job job_of(const ht_conv_call *call, int way)
+{
+    static const int results[] = {Y, X, WEIGHT}; /* HT_CUDA_FORWARD, ... */
+    dnn_job j = {};
+
+    j.call = call;
+    j.size = extent_of(call);
+    j.own[X] = call->x.data;
+    j.own[WEIGHT] = call->weight.data;
+    j.own[Y] = call->y.data;
+    j.result = results[way];
+    return j;
+}
 
 /* Bytes, each part aligned as memory of its own. */
 static size_t room_of(size_t bytes)
@@ -133,10 +149,14 @@ static size_t room_of(size_t bytes)
 /* Between row-major and channels-last, where `forth` is the way from what the call has to what cuDNN
  * has. channels and pixels are those of x, or those of a weight and its taps. */
 template <class word>
-static void turn_between(const ht_cuda_device *device, const dnn_job *j, bool forth, int64_t count,
-                         int64_t channels, int64_t pixels, const void *from, void *to)
+static void turn_between(const ht_cuda_device *device, const dnn_job *j, int operand, bool forth,
+                         const void *from, void *to)
 {
+    const ht_conv_call *call = j->call;
     const bool to_last = forth == (j->conv.last != 0);
+    const int64_t channels = operand == X ? call->c : call->c / call->groups;
+    const int64_t pixels = operand == X ? j->size.area : j->size.taps;
+    const int64_t count = j->size.count[operand];
 
     HT_CUDA_LAUNCH_EACH(device, turn<word>, count,
                         ht_cuda_length_of(to_last ? channels : pixels, count),
@@ -145,66 +165,61 @@ static void turn_between(const ht_cuda_device *device, const dnn_job *j, bool fo
 }
 
 template <class word>
-static void turn_x(const ht_cuda_device *device, const dnn_job *j, bool forth, const void *from,
-                   void *to)
+static int carry(const ht_cuda_device *device, const dnn_job *j, int operand, bool forth,
+                 const void *from, void *to)
 {
-    turn_between<word>(device, j, forth, j->size.x, j->call->c, j->size.area, from, to);
+    const size_t bytes = (size_t)j->size.count[operand] * sizeof(word);
+
+    if (!j->turns[operand])
+        return ht_cuda_check(ht_cuda_copy(to, from, bytes, device->stream), device,
+                             j->call->call.what);
+    turn_between<word>(device, j, operand, forth, from, to);
+    return 0;
 }
 
-template <class word>
-static void turn_weight(const ht_cuda_device *device, const dnn_job *j, bool forth,
-                        const void *from, void *to)
-{
-    turn_between<word>(device, j, forth, j->size.weight, j->call->c / j->call->groups, j->size.taps,
-                       from, to);
-}
-
-/* With scratch memory for what is turned, and for the plan. */
+/* With scratch memory for what moves, and for the plan. */
 template <class word>
 static int run_between(ht_cuda_device *device, const dnn_job *j, const ht_cuda_conv_memory *m)
 {
     const ht_conv_call *call = j->call;
     const bool adds = j->conv.way == HT_CUDA_FORWARD && call->bias.data != NULL;
+    void *const at[OPERANDS] = {m->x, m->weight, m->y};
 
-    if (j->turns_x && j->conv.way != HT_CUDA_BACKWARD_DATA)
-        turn_x<word>(device, j, true, call->x.data, m->x);
-    if (j->turns_weight && j->conv.way != HT_CUDA_BACKWARD_WEIGHT)
-        turn_weight<word>(device, j, true, call->weight.data, m->weight);
+    for (int k = 0; k < OPERANDS; k++)
+        if (j->moves[k] && k != j->result && carry<word>(device, j, k, true, j->own[k], at[k]) != 0)
+            return 1;
     if (adds)
-        HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.y, j->size.pixels, call->o,
+        HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.count[Y], j->size.pixels, call->o,
                             j->conv.last != 0, static_cast<const word *>(call->bias.data),
-                            static_cast<word *>(call->y.data));
+                            static_cast<word *>(m->y));
     const int answer = ht_cuda_plans_run(device, m, adds, call->call.what);
 
-    if (answer != 0)
+    if (answer != 0 || !j->moves[j->result])
         return answer;
-    if (j->turns_x && j->conv.way == HT_CUDA_BACKWARD_DATA)
-        turn_x<word>(device, j, false, m->x, call->x.data);
-    if (j->turns_weight && j->conv.way == HT_CUDA_BACKWARD_WEIGHT)
-        turn_weight<word>(device, j, false, m->weight, call->weight.data);
-    return 0;
+    return carry<word>(device, j, j->result, false, at[j->result], j->own[j->result]);
 }
 
 template <class word>
 static int run_plan(ht_cuda_device *device, const dnn_job *j, const ht_cuda_conv_plan *plan)
 {
-    const size_t x = j->turns_x ? room_of((size_t)j->size.x * sizeof(word)) : 0;
-    const size_t weight = j->turns_weight ? room_of((size_t)j->size.weight * sizeof(word)) : 0;
-    const size_t bytes = x + weight + plan->bytes;
-    ht_cuda_conv_memory m = {j->call->x.data, j->call->weight.data, j->call->y.data, NULL};
+    size_t begin[OPERANDS], bytes = 0;
+
+    for (int k = 0; k < OPERANDS; k++) {
+        begin[k] = bytes;
+        bytes += j->moves[k] ? room_of((size_t)j->size.count[k] * sizeof(word)) : 0;
+    }
     char *memory = NULL;
 
-    if (bytes > 0) {
-        memory = static_cast<char *>(ht_cuda_scratch(device, bytes, j->call->call.what));
+    if (bytes + plan->bytes > 0) {
+        memory = static_cast<char *>(
+            ht_cuda_scratch(device, bytes + plan->bytes, j->call->call.what));
         if (memory == NULL)
             return 1;
     }
-    if (j->turns_x)
-        m.x = memory;
-    if (j->turns_weight)
-        m.weight = memory + x;
-    if (plan->bytes > 0)
-        m.scratch = memory + x + weight;
+    const ht_cuda_conv_memory m = {j->moves[X] ? memory + begin[X] : j->own[X],
+                                   j->moves[WEIGHT] ? memory + begin[WEIGHT] : j->own[WEIGHT],
+                                   j->moves[Y] ? memory + begin[Y] : j->own[Y],
+                                   plan->bytes > 0 ? memory + bytes : NULL};
     const int answer = run_between<word>(device, j, &m);
 
     ht_cuda_scratch_free(device, memory);
@@ -226,13 +241,13 @@ static int run_by_dtype(ht_cuda_device *device, const dnn_job *j, const ht_cuda_
 
 int ht_cuda_convolve(ht_cuda_device *device, const ht_conv_call *call, int way)
 {
-    dnn_job j = {};
+    dnn_job j = job_of(call, way);
 
-    j.call = call;
-    j.size = extent_of(call);
-    if (!is_worth_it(call, way) || !describe(call, &j.size, way, &j.conv, &j.turns_x))
+    if (!describe(call, &j.size, way, &j.conv, &j.turns[X]))
         return HT_KERNEL_REFUSED;
-    j.turns_weight = j.conv.last != 0 && call->c > call->groups && j.size.taps > 1;
+    j.turns[WEIGHT] = j.conv.last != 0 && call->c > call->groups && j.size.taps > 1;
+    for (int k = 0; k < OPERANDS; k++)
+        j.moves[k] = j.turns[k] || !is_aligned(j.own[k]);
     if (ht_cuda_begin(device, &call->call) != 0)
         return 1;
     const ht_cuda_conv_plan *plan = ht_cuda_plans_take(device, &j.conv);

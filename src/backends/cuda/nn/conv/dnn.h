@@ -28,7 +28,7 @@ typedef struct ht_cuda_conv_plan {
     size_t bytes; /* of its scratch memory */
 } ht_cuda_conv_plan;
 
-/* What it reads and writes. `scratch` is a plan's, or NULL if it needs none. */
+/* What it reads and writes, at multiples of 16 bytes. `scratch` is a plan's, or NULL if it needs none. */
 typedef struct ht_cuda_conv_memory {
     void *x, *weight, *y, *scratch;
 } ht_cuda_conv_memory;
@@ -47,7 +47,7 @@ int ht_cuda_dnn_run(void *dnn, const ht_cuda_conv_plan *plan, const ht_cuda_conv
                     bool adds, bool *done);
 
 /* Plans of a device, the latest of them. The library is loaded when the first is asked for. */
-enum { HT_CUDA_PLANS = 64 };
+enum { HT_CUDA_PLANS = 256 };
 struct ht_cuda_plans *ht_cuda_plans_new(void);
 void ht_cuda_plans_free(struct ht_cuda_plans *plans);
 

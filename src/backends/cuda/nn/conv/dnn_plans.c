@@ -138,7 +138,6 @@ const ht_cuda_conv_plan *ht_cuda_plans_take(ht_cuda_device *device, const ht_cud
         }
     }
     if (plans->taken == NULL || plans->taken->plan.handle == NULL) {
-        ht_cuda_launched(); /* clears an error that the library left while it looked for a way */
         pthread_mutex_unlock(&plans->mutex);
         return NULL;
     }
@@ -157,9 +156,13 @@ int ht_cuda_plans_run(ht_cuda_device *device, const ht_cuda_conv_memory *memory,
     bool done = true;
     const int error = ht_cuda_dnn_run(plans->dnn, &plans->taken->plan, memory, adds, &done);
 
+    if (done && ht_cuda_is_out_of_memory(error)) { /* libht empties its cache, and calls again */
+        ht_cuda_core->fail_as(HT_ERR_MEMORY, "cuda:%d: cuDNN has too little memory for %s",
+                              device->index, what);
+        return 1;
+    }
     if (done)
         return ht_cuda_check(error, device, what);
-    ht_cuda_launched(); /* clears an error of the attempt */
     ht_cuda_dnn_plan_free(plans->dnn, &plans->taken->plan);
     plans->taken->plan.handle = NULL; /* it is refused from now on */
     tell(device, plans->taken);
