@@ -179,7 +179,8 @@ static double complex complex_input(int k, int64_t i)
 {
     const ht_dtype part = inputs[k].dtype == HT_COMPLEX64 ? HT_FLOAT32 : HT_FLOAT64;
 
-    return CMPLX(cpu_get(part, inputs[k].data, 2 * i), cpu_get(part, inputs[k].data, 2 * i + 1));
+    return complex_of(cpu_get(part, inputs[k].data, 2 * i),
+                      cpu_get(part, inputs[k].data, 2 * i + 1));
 }
 
 /* |b log a| of each element of a power. */
