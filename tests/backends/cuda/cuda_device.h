@@ -27,6 +27,30 @@ static inline bool cuda_is_emulated(const ht_device *device)
     return cores == 2 && memory == (size_t)1 << 30;
 }
 
+/* Memory of the device for the tests of a file, until cuda_close. */
+static void *cuda_rooms[8];
+static int cuda_room_count;
+
+static inline void *cuda_room(const ht_device *device, size_t bytes)
+{
+    void *room = device->backend->memory_alloc(device->stream, bytes);
+
+    assert_non_null(room);
+    cuda_rooms[cuda_room_count++] = room;
+    return room;
+}
+
+static inline int cuda_close(void **state)
+{
+    (void)state;
+    while (cuda_room_count > 0) {
+        const ht_device *device = cuda_device();
+
+        device->backend->memory_free(device->stream, cuda_rooms[--cuda_room_count]);
+    }
+    return 0;
+}
+
 /* The thread orders of the emulated device, one after the other; another device knows one. */
 static const char *const cuda_orders[] = {"forward", "backward", "mixed"};
 

@@ -102,17 +102,8 @@ static int open_device(void **state)
     wrong = 0;
     emulated = device != NULL && cuda_is_emulated(device);
     for (int k = 0; device != NULL && k < HT_LOOP_OPERANDS; k++) {
-        remote[k] = device->backend->memory_alloc(device->stream, ROOM);
-        assert_non_null(remote[k]);
+        remote[k] = cuda_room(device, ROOM);
     }
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    for (int k = 0; device != NULL && k < HT_LOOP_OPERANDS; k++)
-        device->backend->memory_free(device->stream, remote[k]);
     return 0;
 }
 
@@ -327,6 +318,6 @@ static void conversions_have_the_bits_of_the_cpu(void **state)
 
 HT_TEST_SUITE(test_cuda_elementwise,
               cmocka_unit_test_setup_teardown(functions_have_the_bits_of_the_cpu, open_device,
-                                              close_device),
+                                              cuda_close),
               cmocka_unit_test_setup_teardown(conversions_have_the_bits_of_the_cpu, open_device,
-                                              close_device));
+                                              cuda_close));

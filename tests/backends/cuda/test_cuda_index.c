@@ -79,22 +79,10 @@ static int open_device(void **state)
     device = cuda_device();
     if (device == NULL)
         return 0;
-    remote.x = device->backend->memory_alloc(device->stream, sizeof x);
-    remote.y = device->backend->memory_alloc(device->stream, sizeof y);
+    remote.x = cuda_room(device, sizeof x);
+    remote.y = cuda_room(device, sizeof y);
     for (int k = 0; k < AXES; k++)
-        remote.at[k] = device->backend->memory_alloc(device->stream, sizeof at[k]);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    if (device == NULL)
-        return 0;
-    device->backend->memory_free(device->stream, remote.x);
-    device->backend->memory_free(device->stream, remote.y);
-    for (int k = 0; k < AXES; k++)
-        device->backend->memory_free(device->stream, remote.at[k]);
+        remote.at[k] = cuda_room(device, sizeof at[k]);
     return 0;
 }
 
@@ -268,7 +256,5 @@ static void resampling_equals_the_cpu(void **state)
 }
 
 HT_TEST_SUITE(test_cuda_index,
-              cmocka_unit_test_setup_teardown(rows_equal_those_of_the_cpu, open_device,
-                                              close_device),
-              cmocka_unit_test_setup_teardown(resampling_equals_the_cpu, open_device,
-                                              close_device));
+              cmocka_unit_test_setup_teardown(rows_equal_those_of_the_cpu, open_device, cuda_close),
+              cmocka_unit_test_setup_teardown(resampling_equals_the_cpu, open_device, cuda_close));

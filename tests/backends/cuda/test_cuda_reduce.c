@@ -62,22 +62,10 @@ static int open_device(void **state)
     device = cuda_device();
     if (device == NULL)
         return 0;
-    remote.x = device->backend->memory_alloc(device->stream, sizeof x);
-    remote.start = device->backend->memory_alloc(device->stream, sizeof start);
-    remote.y = device->backend->memory_alloc(device->stream, sizeof got);
-    remote.at = device->backend->memory_alloc(device->stream, sizeof got_at);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    if (device == NULL)
-        return 0;
-    device->backend->memory_free(device->stream, remote.x);
-    device->backend->memory_free(device->stream, remote.start);
-    device->backend->memory_free(device->stream, remote.y);
-    device->backend->memory_free(device->stream, remote.at);
+    remote.x = cuda_room(device, sizeof x);
+    remote.start = cuda_room(device, sizeof start);
+    remote.y = cuda_room(device, sizeof got);
+    remote.at = cuda_room(device, sizeof got_at);
     return 0;
 }
 
@@ -355,8 +343,8 @@ static void cumulative_sums_equal_those_of_the_cpu(void **state)
 
 HT_TEST_SUITE(test_cuda_reduce,
               cmocka_unit_test_setup_teardown(reductions_equal_those_of_the_cpu, open_device,
-                                              close_device),
+                                              cuda_close),
               cmocka_unit_test_setup_teardown(sums_are_those_of_aligned_elements, open_device,
-                                              close_device),
+                                              cuda_close),
               cmocka_unit_test_setup_teardown(cumulative_sums_equal_those_of_the_cpu, open_device,
-                                              close_device));
+                                              cuda_close));

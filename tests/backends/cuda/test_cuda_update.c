@@ -37,15 +37,7 @@ static int open_device(void **state)
     cpu_levels(levels);
     device = cuda_device();
     if (device != NULL)
-        remote = device->backend->memory_alloc(device->stream, sizeof host);
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    if (device != NULL)
-        device->backend->memory_free(device->stream, remote);
+        remote = cuda_room(device, sizeof host);
     return 0;
 }
 
@@ -167,6 +159,6 @@ static void a_forbidden_step_does_nothing(void **state)
 
 HT_TEST_SUITE(test_cuda_update,
               cmocka_unit_test_setup_teardown(steps_have_the_bits_of_the_cpu, open_device,
-                                              close_device),
+                                              cuda_close),
               cmocka_unit_test_setup_teardown(a_forbidden_step_does_nothing, open_device,
-                                              close_device));
+                                              cuda_close));
