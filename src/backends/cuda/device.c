@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/nn/conv/dnn.h"
 #include "backends/cuda/fault.h"
 #include "backends/cuda/index/sort.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/nn/conv/dnn.h"
 #include "backends/cuda/staging.h"
 
 /* Freed memory that a device keeps for the next kernel: windows of convolutions and scores of

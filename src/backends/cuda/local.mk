@@ -77,6 +77,7 @@ cuda_headers = \
 	src/backends/cuda/index/rows.inc.cu \
 	src/backends/cuda/index/sort.h \
 	src/backends/cuda/index/sorted.h \
+	src/backends/cuda/index/words.h \
 	src/backends/cuda/launch.h \
 	src/backends/cuda/nn/attention.inc.cu \
 	src/backends/cuda/nn/cell.inc.cu \

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies, fills and choices by a mask, which move elements as they are: one kernel for each size of an
- * element serves all dtypes of that size. */
+ * Copies, fills and choices by a mask, which move elements as they are. */
 #include "backends/cuda/elementwise/tile.h"
-#include "backends/cuda/kernels.h"
-
-struct alignas(16) sixteen {
-    uint64_t half[2];
-};
+#include "backends/cuda/index/words.h"
 
 template <class element> struct copy_row {
     typedef element out, in0, in1, in2;
@@ -30,22 +25,6 @@ template <class element> static int run_copy(void *stream, const ht_kernel_call 
     return ht_cuda_run_loop(stream, call, &walks);
 }
 
-static ht_kernel_fn *copy_of(int bytes)
-{
-    switch (bytes) {
-    case 1:
-        return run_copy<uint8_t>;
-    case 2:
-        return run_copy<uint16_t>;
-    case 4:
-        return run_copy<uint32_t>;
-    case 8:
-        return run_copy<uint64_t>;
-    default:
-        return run_copy<sixteen>;
-    }
-}
-
 template <class element> struct where_row {
     typedef element out, in1, in2;
     typedef uint8_t in0;
@@ -56,27 +35,17 @@ template <class element> struct where_row {
     }
 };
 
-static ht_kernel_fn *where_of(int bytes)
-{
-    switch (bytes) {
-    case 1:
-        return ht_cuda_run_row<where_row<uint8_t>>;
-    case 2:
-        return ht_cuda_run_row<where_row<uint16_t>>;
-    case 4:
-        return ht_cuda_run_row<where_row<uint32_t>>;
-    case 8:
-        return ht_cuda_run_row<where_row<uint64_t>>;
-    default:
-        return ht_cuda_run_row<where_row<sixteen>>;
+template <class element> struct moves {
+    static void add(ht_backend *backend, ht_dtype dtype)
+    {
+        ht_cuda_add_conversion(backend, dtype, dtype, run_copy<element>);
+        ht_cuda_add(backend, "WHERE", dtype, ht_cuda_run_row<where_row<element>>);
     }
-}
+};
 
 void ht_cuda_add_copy(ht_backend *backend)
 {
-#define ADD(dtype, name, bytes)                                    \
-    ht_cuda_add_conversion(backend, dtype, dtype, copy_of(bytes)); \
-    ht_cuda_add(backend, "WHERE", dtype, where_of(bytes));
+#define ADD(dtype, name, bytes) ht_cuda_add_words<moves>(backend, dtype, bytes);
     HT_DTYPE_LIST(ADD)
 #undef ADD
 }

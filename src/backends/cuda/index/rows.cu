@@ -10,7 +10,7 @@
 
 #include "backends/cuda/axes.h"
 #include "backends/cuda/index/sorted.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/index/words.h"
 
 #include "backends/cuda/dtypes.h"
 
@@ -32,10 +32,6 @@ struct rows_job {
     ht_cuda_length length; /* of a row */
     int64_t shares;
     int64_t least, unit, none;
-};
-
-struct alignas(16) sixteen {
-    uint64_t half[2];
 };
 
 template <class element> static __global__ void take_rows(rows_job j, element *y, const element *x)
@@ -243,31 +239,17 @@ template <class set> static int run_put(void *stream, const ht_kernel_call *call
 #define HT_TEMPLATE "backends/cuda/index/rows.inc.cu"
 #include "backends/cpu/foreach_dtype.h"
 
-template <class element> static void add_moves(ht_backend *backend, ht_dtype dtype)
-{
-    ht_cuda_add(backend, "TAKE", dtype, run_take<element>);
-    ht_cuda_add(backend, "PUT", dtype, run_put<put_set<element>>);
-}
-
-static void add_moves_of_size(ht_backend *backend, ht_dtype dtype, int bytes)
-{
-    switch (bytes) {
-    case 1:
-        return add_moves<uint8_t>(backend, dtype);
-    case 2:
-        return add_moves<uint16_t>(backend, dtype);
-    case 4:
-        return add_moves<uint32_t>(backend, dtype);
-    case 8:
-        return add_moves<uint64_t>(backend, dtype);
-    default:
-        return add_moves<sixteen>(backend, dtype);
+template <class element> struct moves {
+    static void add(ht_backend *backend, ht_dtype dtype)
+    {
+        ht_cuda_add(backend, "TAKE", dtype, run_take<element>);
+        ht_cuda_add(backend, "PUT", dtype, run_put<put_set<element>>);
     }
-}
+};
 
 void ht_cuda_add_rows(ht_backend *backend)
 {
-#define ADD(dtype, name, bytes) add_moves_of_size(backend, dtype, bytes);
+#define ADD(dtype, name, bytes) ht_cuda_add_words<moves>(backend, dtype, bytes);
     HT_DTYPE_LIST(ADD)
 #undef ADD
 #define ADD(dtype) ht_cuda_add(backend, "PUT_ADD", dtype, run_put<add_set_##dtype>);

@@ -7,25 +7,17 @@
 #include "backends/cuda/axes.h"
 #include "backends/cuda/scratch.h"
 
-template <class number>
-static __forceinline__ __device__ number channel_at(number i, number pixels, number channels,
-                                                    bool last)
-{
-    return (last ? i : i / pixels) % channels;
-}
-
 /* y <- its channel's bias. */
 template <class word>
-static __global__ void put_channels(int64_t work, int64_t pixels, int64_t channels, bool last,
-                                    const word *bias, word *y)
+static __global__ void put_channels(int64_t work, ht_cuda_length pixels, ht_cuda_length channels,
+                                    bool last, const word *bias, word *y)
 {
-    const bool is_narrow = work < INT64_C(1) << 31; /* then divisions of 32 bits do */
-
     HT_CUDA_EACH(i, work)
     {
-        y[i] = bias[is_narrow ? (int64_t)channel_at((uint32_t)i, (uint32_t)pixels,
-                                                    (uint32_t)channels, last)
-                              : channel_at(i, pixels, channels, last)];
+        int64_t channel;
+
+        ht_cuda_divide(last ? i : ht_cuda_quotient(i, pixels), channels, &channel);
+        y[i] = bias[channel];
     }
 }
 

@@ -204,10 +204,13 @@ static int NAME(product_forward)(ht_cuda_device *device, const ht_kernel_call *c
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    if (job->bias.data != NULL)
-        HT_CUDA_LAUNCH_EACH(device, put_channels<T>, v.n * job->o * v.pixels, v.pixels, job->o,
-                            v.last, static_cast<const T *>(job->bias.data),
-                            static_cast<T *>(job->y.data));
+    if (job->bias.data != NULL) {
+        const int64_t work = v.n * job->o * v.pixels;
+
+        HT_CUDA_LAUNCH_EACH(device, put_channels<T>, work, ht_cuda_length_of(v.pixels, work),
+                            ht_cuda_length_of(job->o, work), v.last,
+                            static_cast<const T *>(job->bias.data), static_cast<T *>(job->y.data));
+    }
     return NAME(each_slab)(device, &v, job, NAME(forward)) != 0 ? 1 : ht_cuda_end(device, call);
 }
 

@@ -2,6 +2,7 @@
  *
  * Template: the kernels of a dtype, by cuDNN or by products: one of them first, and the other if that
  * refuses. */
+
 /* Of 16 bits, cuDNN rounds sums before it adds them to a bias. */
 static int NAME(dnn_forward)(ht_cuda_device *device, const ht_kernel_call *call)
 {

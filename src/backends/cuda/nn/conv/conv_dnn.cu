@@ -189,9 +189,10 @@ static int run_between(ht_cuda_device *device, const dnn_job *j, const ht_cuda_c
         if (j->moves[k] && k != j->result && carry<word>(device, j, k, true, j->own[k], at[k]) != 0)
             return 1;
     if (adds)
-        HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.count[Y], j->size.pixels, call->o,
-                            j->conv.last != 0, static_cast<const word *>(call->bias.data),
-                            static_cast<word *>(m->y));
+        HT_CUDA_LAUNCH_EACH(device, put_channels<word>, j->size.count[Y],
+                            ht_cuda_length_of(j->size.pixels, j->size.count[Y]),
+                            ht_cuda_length_of(call->o, j->size.count[Y]), j->conv.last != 0,
+                            static_cast<const word *>(call->bias.data), static_cast<word *>(m->y));
     const int answer = ht_cuda_plans_run(device, m, adds, call->call.what);
 
     if (answer != 0 || !j->moves[j->result])
