@@ -23,6 +23,8 @@ struct ht_test_entry {
     const struct ht_test_suite *suite;
     const int *ranks; /* the rank counts it runs on, ended by 0 */
     bool is_long;     /* runs under `make check-long` only */
+    bool
+        has_own_device; /* chooses the devices of its tensors: runs with HT_TEST_DEVICE=cpu alone */
 };
 
 extern const struct ht_test_entry ht_test_registry[]; /* ended by a NULL suite */

@@ -3,6 +3,7 @@
 # Writes, as C, the table of the suites of these test files. A file tests/core/base/test_scope.c defines
 # the suite test_scope, and its first line says where it runs:  /* ranks 1 2 3 4 7 */
 # or, for tests that only `make check-long` runs:               /* ranks 2 4 long */
+# or, for tests that choose the devices of their tensors:       /* ranks 1 own device */
 set -eu
 srcdir=${srcdir:-.}
 
@@ -17,8 +18,8 @@ done
 echo
 echo 'const struct ht_test_entry ht_test_registry[] = {'
 for file; do
-    ranks=$(sed -n '1s|^/\* ranks \([0-9][0-9 ]*\( long\)\{0,1\}\) \*/$|\1|p' "$srcdir/$file")
-    is_long=false
+    ranks=$(sed -nE '1s,^/\* ranks ([0-9][0-9 ]*( long| own device)?) \*/$,\1,p' "$srcdir/$file")
+    is_long=false has_own_device=false
     case $ranks in
     '')
         echo "$file: the first line must be, for example, /* ranks 1 2 3 4 7 */" >&2
@@ -28,9 +29,13 @@ for file; do
         is_long=true
         ranks=${ranks% long}
         ;;
+    *' own device')
+        has_own_device=true
+        ranks=${ranks% own device}
+        ;;
     esac
     list=$(echo "$ranks" | sed 's/  */, /g')
-    echo "    {&$(suite_of "$file"), (const int[]){$list, 0}, $is_long},"
+    echo "    {&$(suite_of "$file"), (const int[]){$list, 0}, $is_long, $has_own_device},"
 done
-echo '    {NULL, NULL, false},'
+echo '    {NULL, NULL, false, false},'
 echo '};'

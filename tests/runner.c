@@ -31,17 +31,17 @@ static char running[256];
 static const char *skip_reason;
 
 struct options {
-    const char *only;  /* pattern of the tests to run, or NULL for all */
+    const char *only;  /* patterns of the tests to run, or NULL for all */
     const char *after; /* skip everything up to this test, or NULL */
     bool list_ranks;
 };
 
 static const char usage[] =
-    "usage: %s [--only PATTERN] [--after TEST] [--ranks]\n"
-    "  --only PATTERN  run the tests whose suite:test contains PATTERN (shell wildcards allowed),\n"
-    "                  and show what CMocka and the tests print; none is an error\n"
-    "  --after TEST    skip all tests up to and including TEST\n"
-    "  --ranks         print the rank counts that the tests declare, and exit\n"
+    "usage: %s [--only PATTERNS] [--after TEST] [--ranks]\n"
+    "  --only PATTERNS  run the tests whose suite:test contains one of these (shell wildcards allowed,\n"
+    "                   blanks between patterns), and show what CMocka and the tests print; none is an error\n"
+    "  --after TEST     skip all tests up to and including TEST\n"
+    "  --ranks          print the rank counts that the tests declare, and exit\n"
     "HT_TEST_LONG=1 runs the tests declared as long in place of the others.\n";
 
 static void parse_options(int argc, char **argv, struct options *options)
@@ -63,9 +63,18 @@ static void parse_options(int argc, char **argv, struct options *options)
     }
 }
 
+/* Where each test makes its tensors. */
+static const char *device_name(void)
+{
+    const char *name = getenv("HT_TEST_DEVICE");
+
+    return name != NULL ? name : "cpu";
+}
+
 static bool is_wanted(const struct ht_test_entry *entry)
 {
-    return entry->is_long == (getenv("HT_TEST_LONG") != NULL);
+    return entry->is_long == (getenv("HT_TEST_LONG") != NULL) &&
+           !(entry->has_own_device && strcmp(device_name(), "cpu") != 0);
 }
 
 static bool runs_on(const struct ht_test_entry *entry, int size)
@@ -85,12 +94,21 @@ static void list_ranks(void)
     }
 }
 
-static bool matches(const char *name, const char *pattern)
+/* Whether a name contains one of the patterns. */
+static bool matches(const char *name, const char *patterns)
 {
-    char wide[256];
+    static const char blanks[] = " \n";
 
-    snprintf(wide, sizeof wide, "*%s*", pattern);
-    return fnmatch(wide, name, 0) == 0;
+    for (const char *p = patterns + strspn(patterns, blanks); *p != '\0'; p += strspn(p, blanks)) {
+        int length = (int)strcspn(p, blanks);
+        char wide[256];
+
+        snprintf(wide, sizeof wide, "*%.*s*", length, p);
+        if (fnmatch(wide, name, 0) == 0)
+            return true;
+        p += length;
+    }
+    return false;
 }
 
 /* CMocka calls abort() after it has printed the failed assertion (CMOCKA_TEST_ABORT). */
@@ -170,7 +188,6 @@ static void call_current(void **state)
     returned = true;
 }
 
-/* Where each test makes its tensors: HT_TEST_DEVICE. */
 static ht_device *device;
 
 /* Devices and communicators may be made once and kept; ht_finalize accounts for those. */
@@ -247,25 +264,25 @@ static int run_all(const struct options *options)
     return count;
 }
 
-static bool suite_matches(const struct ht_test_suite *suite, const char *pattern)
+static bool suite_matches(const struct ht_test_suite *suite, const char *patterns)
 {
     char name[256];
 
     for (size_t i = 0; i < suite->count; i++) {
         name_of(name, suite, i);
-        if (matches(name, pattern))
+        if (matches(name, patterns))
             return true;
     }
     return false;
 }
 
 /* Why --only ran nothing: there is no such test, or those there are run elsewhere. */
-static void say_why_none(const char *pattern)
+static void say_why_none(const char *patterns)
 {
     bool is_there = false;
 
     for (const struct ht_test_entry *entry = ht_test_registry; entry->suite != NULL; entry++) {
-        if (!suite_matches(entry->suite, pattern))
+        if (!suite_matches(entry->suite, patterns))
             continue;
         is_there = true;
         fprintf(stderr, "%s runs on", entry->suite->name);
@@ -274,9 +291,12 @@ static void say_why_none(const char *pattern)
         fprintf(stderr, " ranks, %s HT_TEST_LONG=1; this job has %d, %s it\n",
                 entry->is_long ? "with" : "without", ht_test_size,
                 getenv("HT_TEST_LONG") != NULL ? "with" : "without");
+        if (entry->has_own_device)
+            fprintf(stderr, "%s chooses its device: it runs with HT_TEST_DEVICE=cpu\n",
+                    entry->suite->name);
     }
     if (!is_there)
-        fprintf(stderr, "--only %s: there is no such test\n", pattern);
+        fprintf(stderr, "--only %s: there is no such test\n", patterns);
 }
 
 int main(int argc, char **argv)
@@ -298,10 +318,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &ht_test_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ht_test_size);
     open_report(options.only != NULL);
-    if (getenv("HT_TEST_DEVICE") != NULL)
-        device = ht_device_get(getenv("HT_TEST_DEVICE"));
-    else
-        device = ht_device_get("cpu");
+    device = ht_device_get(device_name());
 
     count = run_all(&options);
 

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Attention against its formulas in double: more rows and keys than a tile has, masks, groups of
  * heads, dropout; with the same bits at every level. */
 #include "cpu_kernels.h"

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Elementwise kernels of two and three operands, of every level and dtype, as those of one are
  * tested (test_cpu_elementwise.c). */
 #include "cpu_elementwise.h"

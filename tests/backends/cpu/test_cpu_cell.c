@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Recurrent cells against their formulas in double, with gradients by finite differences, and with
  * the same bits at every level. */
 #include "cpu_kernels.h"

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Convolutions of the cpu backend against seven loops in double precision. */
 #include "cpu_kernels.h"

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Connectionist temporal classification against the sum over all paths in double, with the same bits
  * at every level; targets that fit no path, and classes that are none. */
 #include "cpu_kernels.h"

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Elementwise kernels and conversions of every level and dtype. What one element gives alone is
  * compared with double arithmetic; what it gives in rows of any length, start and stride must be
  * the same bits, and so must what the other levels give. */

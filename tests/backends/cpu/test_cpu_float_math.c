@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* The functions of float32 against the C library's in double, over all exponents and signs, and the
  * conversions of half precision against the definition. */
 #include <float.h>

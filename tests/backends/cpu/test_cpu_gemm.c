@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT
  *
  * Matrix products against three loops, over transposes, leading dimensions, batches, alpha, beta,

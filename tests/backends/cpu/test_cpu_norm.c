@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Normalisation by channel against its formulas in double, row-major and channels-last, at every
  * level; and what PREPARE makes of moments, running statistics, weights and biases. */
 #include "cpu_kernels.h"

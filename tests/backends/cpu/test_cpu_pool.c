@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Max pooling of the cpu backend against plain loops; NaN, ties, padding. */
 #include "cpu_kernels.h"

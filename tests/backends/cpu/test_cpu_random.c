@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Random numbers: Philox against its published vectors, independence of slabs and levels to the
  * bit, and the distributions. */
 #include "cpu_kernels.h"

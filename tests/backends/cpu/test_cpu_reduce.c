@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Reductions and cumulative sums of every level and dtype against naive loops: along either axis of
  * a matrix of all small widths and of long ones, transposed, and over both axes at once. */
 #include "core/tensor/tensor.h"

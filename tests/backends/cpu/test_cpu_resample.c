@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Weighted sums along an axis, and their gradients, against plain loops in double at every level. */
 #include "cpu_kernels.h"
 

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Normalisation of rows against its formulas in double, with and without parameters, and with the
  * same bits at every level. */
 #include "cpu_kernels.h"

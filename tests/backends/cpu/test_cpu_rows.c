@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Softmax, log-softmax, the negative log likelihood and cross entropy against their formulas in
  * double; sums in long double. */
 #include "cpu_kernels.h"

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Kernels that give a function and its derivative, of every level: the bits of the two kernels that
  * give one of them, in rows of any length, start and stride. */
 #include "cpu_elementwise.h"

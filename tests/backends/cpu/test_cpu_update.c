@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* Optimizer steps against torch.optim's formulas in double, element by element, over several steps,
  * and the same bits at every level and length. */
 #include "cpu_kernels.h"

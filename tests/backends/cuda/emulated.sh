@@ -29,13 +29,6 @@ suite() {
         run "$runner" "emulated, $EMULATED_ORDER"
     done
 }
-if [ -z "${SANITIZE:-}" ]; then
-    suite 1 forward tests/core/run-core tests/optim/run-optim
-    suite 2 backward tests/nn/run-nn
-else # the kernels' own tests make all of their accesses
-    export HT_TEST_ONLY
-    for HT_TEST_ONLY in test_cpu_ test_cuda_; do
-        suite 1 forward tests/core/run-core
-    done
-fi
+suite 1 forward tests/core/run-core tests/optim/run-optim
+suite 2 backward tests/nn/run-nn
 end_of_runs

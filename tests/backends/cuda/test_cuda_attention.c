@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Attention of the CUDA module beside the CPU's, with scores of more than one tile: of several
  * matrices, and of some rows of one. */

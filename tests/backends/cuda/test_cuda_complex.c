@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Functions of complex numbers of the CUDA module beside C's in long double: both parts are right to
  * 8 units in the last place, near the unit circle, near the axes, and for large numbers, too. Powers

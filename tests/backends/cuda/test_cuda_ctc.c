@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Connectionist temporal classification of the CUDA module beside the CPU's: repeated classes,
  * sequences that end early, one without a path, and a target that is not a class. */

@@ -1,4 +1,4 @@
-/* ranks 1 2 */
+/* ranks 1 2 own device */
 /* SPDX-License-Identifier: MIT */
 /* The CUDA module's devices on a runtime that needs no GPU: copies, events, memory that is used up,
  * and errors of kernels, which come late. */

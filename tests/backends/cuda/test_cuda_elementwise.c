@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Elementwise kernels of the CUDA module beside the CPU's, over every dtype: operands contiguous
  * and not, broadcast, by value and in place. All bytes that a kernel may reach are compared, those

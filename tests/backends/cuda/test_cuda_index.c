@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Reads, writes and sums of rows, and resampling, of the CUDA module beside the CPU's, over every
  * dtype: the bits are the same wherever rows or taps share a place, however many there are. */

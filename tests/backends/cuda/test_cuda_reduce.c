@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Reductions and cumulative sums of the CUDA module beside the CPU's, over every dtype, along any
  * axes. Elements are small whole numbers, whose sums are exact in any order. */

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* The share of the CPU's kernels, each for each of its dtypes, that the CUDA module has. */
 #include "backends/cpu/cpu.h"

@@ -1,4 +1,4 @@
-/* ranks 1 2 */
+/* ranks 1 2 own device */
 /* SPDX-License-Identifier: MIT */
 /* Copies of the CUDA module between a device and memory of the host that is not pinned, where
  * something fails, and from two threads at once. */

@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Steps of optimizers of the CUDA module beside the CPU's: the same bits, with every option, for
  * more parameters than a launch has room for, of lengths from 0 up. */
