@@ -1,8 +1,8 @@
 #!/bin/sh
 # The suite on a device that lags (tests/backends/lagging): its work is done when somebody waits, and its memory is out of the
-# host's reach. On 1 rank and on 2, each with copies to the host that are there at once, and with copies that
-# come only with a wait (HT_TEST_LAG_COPIES=late: these alone); and on 1 rank with no kernel of its own: all run on the host, which
-# sees of the device's memory what a call says that its kernel reaches.
+# host's reach. On 1 rank and on 2, copies to the host come only with a wait. Copies that are there at once, which wait for
+# the work before them, are for what overlaps them: wrappers and loaders on 2 ranks. On 1 rank, too, with no kernel of its own:
+# all run on the host, which sees of the device's memory what a call says that its kernel reaches.
 set -u
 HT_TEST_DEVICE=lag:0
 export HT_TEST_DEVICE
@@ -21,14 +21,20 @@ for runner in $runners; do
         *" $ranks "*) HT_TEST_RANKS=$ranks ;;
         *) continue ;;
         esac
-        for LAG_COPIES in ${HT_TEST_LAG_COPIES:-now late}; do
-            export HT_TEST_RANKS LAG_COPIES
-            run "$runner" "lagging, copies $LAG_COPIES"
-        done
-        [ "$ranks" = 1 ] || continue
-        export LAG_REFUSE=all
-        run "$runner" "lagging, kernels on the host"
-        unset LAG_REFUSE
+        LAG_COPIES=late
+        export HT_TEST_RANKS LAG_COPIES
+        run "$runner" 'lagging, late copies'
+        case $ranks$runner in
+        1*)
+            export LAG_REFUSE=all
+            run "$runner" 'lagging, kernels on the host'
+            unset LAG_REFUSE
+            ;;
+        *parallel | *data)
+            LAG_COPIES=now
+            run "$runner" 'lagging, copies at once'
+            ;;
+        esac
     done
 done
 end_of_runs
