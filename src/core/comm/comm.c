@@ -19,8 +19,27 @@ static struct made *first_made, **last_made = &first_made;
 static ht_comm *world, *self;
 static _Atomic(ht_comm *) in_use; /* retained */
 
+struct ht_parts {
+    const char *family; /* a literal */
+    int size;
+    ht_comm *comm; /* retained; NULL: this rank is in none */
+    ht_parts *next;
+};
+
+static void release_parts(ht_comm *comm)
+{
+    while (comm->parts != NULL) {
+        ht_parts *parts = comm->parts;
+
+        comm->parts = parts->next;
+        ht_release(parts->comm);
+        ht__free(parts);
+    }
+}
+
 static void comm_destroy(void *object)
 {
+    release_parts(object);
     ht__free(((ht_comm *)object)->notes);
     ht__object_fini(object);
     ht__free(object);
@@ -132,6 +151,8 @@ static void end(ht_comm *comm)
 void ht__comm_end(void)
 {
     ht_release(atomic_exchange(&in_use, NULL));
+    release_parts(self);
+    release_parts(world);
     end(self);
     end(world);
     self = world = NULL;
@@ -221,6 +242,32 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 
     made->handler = comm->handler;
     return made;
+}
+
+/* The parts of a family that were asked for before; NULL: none. */
+static const ht_parts *parts_again(const ht_comm *comm, const char *family, int size)
+{
+    const ht_parts *parts = comm->parts;
+
+    while (parts != NULL && (parts->size != size || strcmp(parts->family, family) != 0))
+        parts = parts->next;
+    return parts;
+}
+
+ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key)
+{
+    const ht_parts *again = parts_again(comm, family, size);
+    ht_comm *part = again != NULL ? again->comm : ht_comm_split(comm, color, key);
+    ht_parts *parts;
+
+    if (again == NULL && (part != NULL || color < 0)) {
+        parts = ht__alloc(sizeof *parts);
+        *parts = (ht_parts){family, size, part, comm->parts};
+        comm->parts = parts;
+    }
+    if (part != NULL)
+        part->handler = comm->handler;
+    return ht_retain(part);
 }
 
 int ht_comm_rank(const ht_comm *comm)

@@ -21,6 +21,8 @@ typedef enum ht_purpose {
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
 
+typedef struct ht_parts ht_parts;
+
 struct ht_comm {
     ht_object base;
     MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
@@ -31,7 +33,8 @@ struct ht_comm {
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
     unsigned posted;                       /* calls that wait for nobody, so far */
     struct ht_notes
-        *notes; /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
+        *notes;      /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
+    ht_parts *parts; /* owned; communicators of its ranks that ht__comm_part made */
     int nodes, node, local_rank, local_size;
     char name[32];
     uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */
@@ -41,6 +44,13 @@ ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public func
 
 /* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
+
+/* As ht_comm_split, for an object that divides its communicator in the same way each time it is made.
+ * The part is kept with `comm`: MPI communicators are never freed before ht_finalize, so one for each
+ * object would be a leak. Objects that are alive together share it.
+ * family: a literal; all ranks pass the same one, and the same size. The two decide color and key.
+ * Collective on first use. Result: retained. */
+ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key);
 
 /* Until the caller gives back what this returned, a failure on this rank alone concerns `comm`: for
  * operations of its ranks on process-local parts, in which no rank may fail by itself. */

@@ -17,11 +17,11 @@ bool ht__daso_groups_init(ht_daso_groups *groups, ht_comm *comm)
     if (ht__comm_allgather_f64(comm, &(double){comm->node}, 1, groups->node_of, "ht_optim_daso") !=
         HT_SUCCESS)
         return false;
-    groups->node = ht_comm_split(comm, comm->node, comm->rank);
+    groups->node = ht__comm_part(comm, "DASO's nodes", 0, comm->node, comm->rank);
     if (groups->node == NULL)
         return false;
-    groups->group = ht_comm_split(comm, groups->place < groups->count ? groups->place : -1,
-                                  comm->node);
+    groups->group = ht__comm_part(comm, "DASO's groups", 0,
+                                  groups->place < groups->count ? groups->place : -1, comm->node);
     if (groups->place >= groups->count)
         return true;
     groups->between = groups->group != NULL ? ht__exchange_get(groups->group, HT_PURPOSE_REDUCER)

@@ -147,7 +147,8 @@ ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,
 
         l->period = periods[i];
         l->comm = i == count - 1 ? ht_retain(comm)
-                                 : ht_comm_split(comm, comm->rank / group_sizes[i], comm->rank);
+                                 : ht__comm_part(comm, "an averager's groups", group_sizes[i],
+                                                 comm->rank / group_sizes[i], comm->rank);
         if (l->comm == NULL) {
             ht_release(averager);
             return NULL;
