@@ -213,6 +213,7 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_daso_epochs.c \
 	tests/nn/parallel/daso/test_daso_exchange.c \
 	tests/nn/parallel/daso/test_daso_model.c \
+	tests/nn/parallel/daso/test_daso_momentum.c \
 	tests/nn/parallel/daso/test_daso_schedule.c \
 	tests/nn/parallel/daso/test_daso_state.c \
 	tests/nn/parallel/daso/test_daso_state_damaged.c \

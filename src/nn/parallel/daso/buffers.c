@@ -24,23 +24,6 @@ static void add_buffer(const char *name, ht_tensor *x, void *list)
         ht_value_append(list, ht_value_tensor(x));
 }
 
-ht_status ht__daso_add_states(ht_optimizer *optimizer, bool resting, ht_value *list)
-{
-    for (int i = 0; i < optimizer->count; i++) {
-        const ht_optimizer_entry *entry = &optimizer->entries[i];
-        const ht_update_call *settings = &optimizer->groups[entry->group].settings;
-
-        if (ht__optimizer_make_state(optimizer, i, settings) != HT_SUCCESS)
-            return ht_error_get(NULL);
-        for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
-            if (entry->state[s] != NULL &&
-                (resting || ht__optimizer_uses(optimizer->type, settings, s)))
-                ht_value_append(list, ht_value_tensor(entry->state[s]));
-        }
-    }
-    return HT_SUCCESS;
-}
-
 /* Memory like `x`, zeroed. */
 static ht_tensor *memory_like(const ht_tensor *x)
 {
@@ -57,9 +40,8 @@ static ht_value *shared_tensors(ht_daso *daso)
     daso->parameters = ht_value_count(list);
     ht_module_named_buffers(daso->model, add_buffer, list);
     daso->states = ht_value_count(list);
-    if (daso->options.exchange_momentum &&
-        ht__daso_add_states(daso->optimizer, true, list) != HT_SUCCESS)
-        return NULL;
+    if (daso->options.exchange_momentum)
+        ht__daso_list_states(daso->optimizer, list);
     daso->shared = ht_value_count(list);
     return list;
 }
@@ -74,19 +56,25 @@ static ht_status make_flight(ht_daso *daso, int64_t n)
     return daso->travelling != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_status make_buffers(const char *what, ht_daso *daso)
+static ht_status make_flat(const char *what, ht_daso *daso, const ht_value *list)
 {
-    ht_value *list = shared_tensors(daso);
-    int64_t n;
-
-    if (ht__agree(what, daso->comm, list != NULL ? HT_SUCCESS : ht_error_get(NULL)) != HT_SUCCESS)
-        return ht_error_get(NULL);
     daso->flat = ht__average_memory(what, daso->comm, list, daso->everyone);
     if (daso->flat == NULL)
         return ht_error_get(NULL);
-    n = ht__flat_elements(daso->flat, daso->parameters);
-    daso->values = ht_retain(ht_narrow(daso->flat->all, 0, 0, n));
-    if (daso->values == NULL || make_flight(daso, n) != HT_SUCCESS)
+    daso->values = ht_retain(
+        ht_narrow(daso->flat->all, 0, 0, ht__flat_elements(daso->flat, daso->parameters)));
+    return daso->values != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_status make_buffers(const char *what, ht_daso *daso)
+{
+    ht_value *list;
+
+    if (daso->options.exchange_momentum && ht__daso_agree_states(what, daso, false) != HT_SUCCESS)
+        return ht_error_get(NULL);
+    list = shared_tensors(daso);
+    if (make_flat(what, daso, list) != HT_SUCCESS ||
+        make_flight(daso, ht__flat_elements(daso->flat, daso->parameters)) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (daso->options.outer_lr > 0 && (daso->outer = memory_like(daso->values)) == NULL)
         return ht_error_get(NULL);
@@ -116,19 +104,61 @@ static void put_part(ht_flat_tensors *flat, int i, ht_tensor *part)
     flat->parts[i] = ht_retain(part);
 }
 
-ht_status ht__daso_renew_states(const char *what, ht_daso *daso)
+/* Whether the memory is that of these states, whichever tensors they are. */
+static bool fits(const ht_daso *daso, const ht_value *states)
 {
-    ht_value *list;
+    bool alike = ht_value_count(states) == daso->shared - daso->states;
+
+    for (int i = 0; i < ht_value_count(states) && alike; i++)
+        alike = ht__body_same_shape(ht_value_as_tensor(ht_value_at(states, i))->body,
+                                    daso->flat->parts[daso->states + i]->body);
+    return alike;
+}
+
+/* Of states that have come since, all ranks have agreed on zeros. */
+static ht_status keep_agreed(ht_flat_tensors *agreed, const ht_flat_tensors *before)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < agreed->count; i++) {
+        for (int j = 0; j < before->count && status == HT_SUCCESS; j++) {
+            if (agreed->parts[i] == before->parts[j])
+                status = ht_copy_(agreed->views[i], before->views[j]);
+        }
+    }
+    return status;
+}
+
+/* A momentum has begun, or a state was loaded from before it had. */
+static ht_status make_flat_again(const char *what, ht_daso *daso)
+{
+    ht_flat_tensors *before = daso->agreed;
+    ht_value *list = shared_tensors(daso);
+    ht_status status;
+
+    ht_release(daso->values);
+    daso->values = NULL;
+    ht__flat_free(daso->flat);
+    status = make_flat(what, daso, list);
+    if (status != HT_SUCCESS || before == NULL)
+        return status;
+    daso->agreed = ht__flat_new(list, NULL);
+    status = daso->agreed != NULL ? keep_agreed(daso->agreed, before) : ht_error_get(NULL);
+    ht__flat_free(before);
+    return status;
+}
+
+ht_status ht__daso_renew_states(const char *what, ht_daso *daso, bool averaged)
+{
+    ht_value *list = ht_value_list();
 
     if (!daso->options.exchange_momentum)
         return HT_SUCCESS;
-    list = ht_value_list();
-    if (ht__daso_add_states(daso->optimizer, true, list) != HT_SUCCESS)
+    if (ht__daso_agree_states(what, daso, averaged) != HT_SUCCESS)
         return ht_error_get(NULL);
-    if (ht_value_count(list) != daso->shared - daso->states)
-        return HT_FAIL(daso->comm, HT_ERR_STATE,
-                       "%s: the optimizer keeps %d tensors, but kept %d when the model was set",
-                       what, ht_value_count(list), daso->shared - daso->states);
+    ht__daso_list_states(daso->optimizer, list);
+    if (!fits(daso, list))
+        return make_flat_again(what, daso);
     for (int i = 0; i < ht_value_count(list); i++) {
         put_part(daso->flat, daso->states + i, ht_value_as_tensor(ht_value_at(list, i)));
         put_part(daso->agreed, daso->states + i, ht_value_as_tensor(ht_value_at(list, i)));

@@ -238,7 +238,7 @@ static ht_status unite(const char *what, ht_daso *daso)
     ht_status status = ht__daso_receive(daso);
 
     if (status == HT_SUCCESS)
-        status = ht__daso_renew_states(what, daso);
+        status = ht__daso_renew_states(what, daso, true);
     if (status == HT_SUCCESS)
         status = ht__average(what, daso->flat, daso->comm);
     if (status == HT_SUCCESS && daso->outer != NULL)

@@ -90,13 +90,17 @@ ht_status ht__daso_prepare(ht_daso *daso);
 ht_status ht__daso_buffers_init(const char *what, ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
 
-/* With exchange_momentum: the tensors of the optimizer's state, which are others once it was
- * loaded, take their places again. */
-ht_status ht__daso_renew_states(const char *what, ht_daso *daso);
+/* With exchange_momentum: the tensors of the optimizer's state take their places. They are others
+ * once a state was loaded, and more once a momentum has begun. averaged: as of
+ * ht__daso_agree_states. Collective. */
+ht_status ht__daso_renew_states(const char *what, ht_daso *daso, bool averaged);
 
-/* The optimizer's state tensors, made where they are not there yet, at the end of the list. resting:
- * also those that a momentum of 0 leaves alone, which not all ranks may have. */
-ht_status ht__daso_add_states(ht_optimizer *optimizer, bool resting, ht_value *list);
+/* daso/state_optimizer.c. Makes the state tensors of the optimizer that updates use, and those that
+ * another rank has. averaged: the ranks are about to take their means, so that the next update uses
+ * a tensor that an update of any rank has used. Collective, agrees. Then the tensors that there are,
+ * at the end of the list. */
+ht_status ht__daso_agree_states(const char *what, ht_daso *daso, bool averaged);
+void ht__daso_list_states(const ht_optimizer *optimizer, ht_value *list);
 
 /* Whether blocking exchanges travel in 16 bits. */
 static inline bool ht__daso_rounds(const ht_daso *daso)

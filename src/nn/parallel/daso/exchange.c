@@ -254,7 +254,7 @@ static ht_status do_what_is_due(ht_daso *daso)
 
     daso->report.blocking = due.blocking;
     if (status == HT_SUCCESS && due.blocking)
-        status = ht__daso_renew_states(what, daso);
+        status = ht__daso_renew_states(what, daso, true);
     if (status == HT_SUCCESS && due.blocking)
         status = agree(daso);
     if (status == HT_SUCCESS && due.send)

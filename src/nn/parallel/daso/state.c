@@ -24,17 +24,7 @@ const ht_daso_number ht__daso_numbers[HT_DASO_NUMBERS] = {
     {"updates", offsetof(ht_daso, updates)},
 };
 
-ht_flat_tensors *ht__daso_flat_states(const ht_daso *daso)
-{
-    ht_value *list = ht_value_list();
-
-    return ht__daso_add_states(daso->optimizer, false, list) == HT_SUCCESS
-               ? ht__flat_new(list, NULL)
-               : NULL;
-}
-
-/* One row for each rank. */
-static ht_value *rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype)
+ht_value *ht__daso_rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype)
 {
     int64_t shape[2] = {1, n};
 
@@ -42,35 +32,11 @@ static ht_value *rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype
         ht_array_from_local_ext(mine, 2, shape, dtype, 0, ht_get_device(), daso->comm));
 }
 
-static ht_value *flat_rows(const ht_daso *daso, const ht_flat_tensors *flat)
+ht_value *ht__daso_flat_rows(const ht_daso *daso, const ht_flat_tensors *flat)
 {
     const ht_body *all = flat->all->body;
 
-    return rows(daso, ht__flat_data(flat), all->lsize, all->dtype);
-}
-
-static ht_status add_optimizer(ht_daso *daso, ht_value *map)
-{
-    size_t count = (size_t)daso->optimizer->count;
-    double *steps = ht__alloc(count * sizeof *steps), *numbers = ht__alloc(count * sizeof *numbers);
-    ht_flat_tensors *flat = ht__daso_flat_states(daso);
-    ht_status status = flat != NULL
-                           ? ht__flat_gather("ht_daso_state_dict", flat, flat->count, NULL, NULL)
-                           : ht_error_get(NULL);
-
-    for (size_t i = 0; i < count; i++) {
-        steps[i] = (double)daso->optimizer->entries[i].steps;
-        numbers[i] = daso->optimizer->entries[i].number;
-    }
-    ht_value_set(map, "optimizer_steps", rows(daso, steps, (int64_t)count, HT_FLOAT64));
-    if (daso->optimizer->type->number_name != NULL)
-        ht_value_set(map, "optimizer_numbers", rows(daso, numbers, (int64_t)count, HT_FLOAT64));
-    if (status == HT_SUCCESS && flat->all->body->lsize > 0)
-        ht_value_set(map, "optimizer_state", flat_rows(daso, flat));
-    ht__free(steps);
-    ht__free(numbers);
-    ht__flat_free(flat);
-    return status;
+    return ht__daso_rows(daso, ht__flat_data(flat), all->lsize, all->dtype);
 }
 
 static ht_status add_parameters(ht_daso *daso, ht_value *map)
@@ -84,7 +50,7 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
     status = ht__flat_gather("ht_daso_state_dict", daso->flat, daso->shared, NULL, NULL);
     if (status != HT_SUCCESS)
         return status;
-    ht_value_set(map, "values", flat_rows(daso, daso->flat));
+    ht_value_set(map, "values", ht__daso_flat_rows(daso, daso->flat));
     if (daso->agreed != NULL)
         ht_value_set(map, "agreed", ht_value_tensor(ht_copy(daso->agreed->all)));
     return HT_SUCCESS;
@@ -115,7 +81,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     map = ht_value_map();
     status = ht__daso_receive(daso);
     if (status == HT_SUCCESS)
-        status = ht__daso_renew_states("ht_daso_state_dict", daso);
+        status = ht__daso_renew_states("ht_daso_state_dict", daso, false);
     for (int i = 0; i < HT_DASO_NUMBERS; i++)
         ht_value_set(map, ht__daso_numbers[i].name,
                      ht_value_number((double)*ht__daso_number(daso, i)));
@@ -129,7 +95,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     if (status == HT_SUCCESS)
         status = add_parameters(daso, map);
     if (status == HT_SUCCESS)
-        status = add_optimizer(daso, map);
+        status = ht__daso_save_optimizer(daso, map);
     ht_set_grad_enabled(was);
     return ht_scope_return(scope, status == HT_SUCCESS ? ht__value_complete(map) : NULL);
 }

@@ -27,7 +27,20 @@ static inline int64_t *ht__daso_number(ht_daso *daso, int i)
     return (int64_t *)(void *)((char *)daso + ht__daso_numbers[i].at);
 }
 
-/* The states of the optimizer, one after another; the caller frees them. NULL after an error. */
-ht_flat_tensors *ht__daso_flat_states(const ht_daso *daso);
+/* state.c. One row for each rank: n numbers, or all of a flat memory. */
+ht_value *ht__daso_rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype);
+ht_value *ht__daso_flat_rows(const ht_daso *daso, const ht_flat_tensors *flat);
+
+/* state_load.c. This rank's row. Of a job with other ranks or nodes it is the mean of all rows, or the
+ * most: a number that is the same within a node would differ within another one. */
+ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
+
+/* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has
+ * values for, made where this rank lacks them; NULL after an error, which is recorded. It does not
+ * communicate. load: into those, from a state that was checked. */
+ht_status ht__daso_save_optimizer(ht_daso *daso, ht_value *map);
+ht_flat_tensors *ht__daso_saved_states(const char *what, ht_daso *daso, const ht_value *state);
+ht_status ht__daso_load_optimizer(const char *what, ht_daso *daso, const ht_value *state,
+                                  ht_flat_tensors *flat);
 
 #endif

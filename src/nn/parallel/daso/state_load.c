@@ -65,23 +65,43 @@ static ht_status check_number(const ht_value *state, const char *name, int64_t l
                          what, name, low);
 }
 
-/* Counts of steps, of all ranks or of those that are here. */
-static ht_status check_steps(const ht_value *state)
+/* Integers of at least 0 and below `below`, of all ranks or of those that are here. */
+static ht_status check_counts(const ht_value *state, const char *name, double below,
+                              const char *expected)
 {
-    ht_tensor *x = ht__on_host(what, ht_value_as_tensor(ht_value_get(state, "optimizer_steps")),
-                               HT_FLOAT64);
-    const double *steps;
+    ht_tensor *x = ht__on_host(what, ht_value_as_tensor(ht_value_get(state, name)), HT_FLOAT64);
+    const double *counts;
 
     if (x == NULL)
         return ht_error_get(NULL);
-    steps = ht__body_data(x->body);
+    counts = ht__body_data(x->body);
     for (int64_t i = 0; i < x->body->lsize; i++) {
-        if (!(steps[i] >= 0 && steps[i] < 1e15 && steps[i] == floor(steps[i])))
-            return ht__error_set(HT_ERR_FORMAT,
-                                 "%s: \"optimizer_steps\" has %g, expected integers of at least 0",
-                                 what, steps[i]);
+        if (!(counts[i] >= 0 && counts[i] < below && counts[i] == floor(counts[i])))
+            return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" has %g, expected %s", what, name,
+                                 counts[i], expected);
     }
     return HT_SUCCESS;
+}
+
+/* Which state tensors there are: the same on all ranks; and which of them each rank has used. States
+ * of earlier versions do not say. */
+static ht_status check_kinds(const ht_daso *daso, const ht_value *state)
+{
+    int64_t places = (int64_t)daso->optimizer->count * HT_OPTIMIZER_STATES;
+    static const char flags[] = "0 and 1";
+    ht_status status;
+
+    if (ht_value_get(state, "optimizer_made") == NULL)
+        return HT_SUCCESS;
+    status = check_tensor(daso, state, "optimizer_made", 0, places);
+    if (status == HT_SUCCESS &&
+        ht_value_as_tensor(ht_value_get(state, "optimizer_made"))->body->lsize != places)
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"optimizer_made\" is split", what);
+    if (status == HT_SUCCESS)
+        status = check_counts(state, "optimizer_made", 2, flags);
+    if (status == HT_SUCCESS)
+        status = check_tensor(daso, state, "optimizer_used", saved(state, "ranks"), places);
+    return status == HT_SUCCESS ? check_counts(state, "optimizer_used", 2, flags) : status;
 }
 
 /* Before anything is changed, on any rank. */
@@ -182,12 +202,14 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
 
 static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64_t state_elements)
 {
-    int64_t ranks = saved(state, "ranks"), all = daso->flat->all->body->lsize;
+    int64_t ranks = saved(state, "ranks"), all = ht__flat_elements(daso->flat, daso->states);
     bool apart = state_is_apart(state);
     ht_status status = check_tensor(daso, state, "optimizer_steps", ranks, daso->optimizer->count);
 
+    if (daso->options.exchange_momentum)
+        all += state_elements;
     if (status == HT_SUCCESS)
-        status = check_steps(state);
+        status = check_counts(state, "optimizer_steps", 1e15, "integers of at least 0");
     if (status == HT_SUCCESS && daso->optimizer->type->number_name != NULL)
         status = check_tensor(daso, state, "optimizer_numbers", ranks, daso->optimizer->count);
     if (status == HT_SUCCESS && state_elements > 0)
@@ -201,7 +223,8 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
     return status;
 }
 
-static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state_elements)
+/* *flat: receives the optimizer's tensors that the state has. */
+static ht_status check(ht_daso *daso, const ht_value *state, ht_flat_tensors **flat)
 {
     ht_status status = check_numbers(state);
 
@@ -209,12 +232,16 @@ static ht_status check(const ht_daso *daso, const ht_value *state, int64_t state
         status = check_layout(daso, state);
     if (status == HT_SUCCESS)
         status = check_place(daso, state);
-    return status == HT_SUCCESS ? check_tensors(daso, state, state_elements) : status;
+    if (status == HT_SUCCESS)
+        status = check_kinds(daso, state);
+    if (status != HT_SUCCESS)
+        return status;
+    *flat = ht__daso_saved_states(what, daso, state);
+    return *flat != NULL ? check_tensors(daso, state, (*flat)->all->body->lsize)
+                         : ht_error_get(NULL);
 }
 
-/* This rank's row; of a job with other ranks or nodes their mean, or the most: what the ranks of a
- * node have alike would differ in another one. */
-static ht_tensor *row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
+ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
 
@@ -238,47 +265,6 @@ static void tell_of_other_job(const ht_daso *daso, const ht_value *state)
                   what, theirs, ours);
 }
 
-/* The number of each parameter, for types that have one. */
-static ht_status load_numbers(ht_daso *daso, const ht_value *state)
-{
-    ht_tensor *all = row_of(daso, state, "optimizer_numbers", true);
-    const double *numbers = all != NULL ? ht_tensor_data(ht_astype(all, HT_FLOAT64)) : NULL;
-
-    if (numbers == NULL)
-        return ht_error_get(NULL);
-    for (int i = 0; i < daso->optimizer->count; i++)
-        daso->optimizer->entries[i].number = numbers[i];
-    return HT_SUCCESS;
-}
-
-static ht_status load_optimizer(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
-{
-    ht_tensor *steps = row_of(daso, state, "optimizer_steps", true), *mine = NULL;
-    const double *counts = steps != NULL ? ht_tensor_data(ht_astype(steps, HT_FLOAT64)) : NULL;
-    ht_status status = HT_SUCCESS;
-
-    if (counts == NULL)
-        return ht_error_get(NULL);
-    if (flat->all->body->lsize > 0) {
-        mine = row_of(daso, state, "optimizer_state", false);
-        status = mine != NULL ? ht_copy_(flat->all, mine) : ht_error_get(NULL);
-    }
-    if (status == HT_SUCCESS)
-        status = ht__flat_scatter(what, flat, flat->count, NULL, NULL);
-    for (int i = 0; i < daso->optimizer->count && status == HT_SUCCESS; i++) {
-        ht_optimizer_entry *entry = &daso->optimizer->entries[i];
-
-        entry->steps = (int64_t)counts[i];
-        if (entry->steps > 0) /* its states are those of updates */
-            memset(entry->is_new, 0, sizeof entry->is_new);
-    }
-    if (status == HT_SUCCESS && daso->optimizer->type->number_name != NULL)
-        status = load_numbers(daso, state);
-    if (!is_same_job(daso, state))
-        tell_of_other_job(daso, state);
-    return status;
-}
-
 /* Whether the next forward pass takes the buffers of its node's first rank, as that of the run that
  * saved did. States of earlier versions do not say: it does, as after most batches. */
 static void load_buffers_current(ht_daso *daso, const ht_value *state)
@@ -298,7 +284,7 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (daso->outer != NULL)
         status = ht_copy_(daso->outer, whole(state, "outer"));
     if (status == HT_SUCCESS && apart) {
-        status = ht_copy_(daso->flat->all, row_of(daso, state, "values", false));
+        status = ht_copy_(daso->flat->all, ht__daso_row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
             status = ht__flat_scatter(what, daso->flat, daso->shared, NULL, NULL);
     }
@@ -311,14 +297,12 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
 }
 
 /* Collective: what one rank finds is every rank's error. */
-static ht_status check_all(const ht_daso *daso, const ht_value *state, const ht_flat_tensors *flat)
+static ht_status check_all(ht_daso *daso, const ht_value *state, ht_flat_tensors **flat)
 {
     bool held = ht__agree_begin();
     ht_status status = HT_SUCCESS;
 
-    if (flat == NULL)
-        status = ht_error_get(NULL);
-    else if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
+    if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         status = ht_error_get(NULL);
     else if (state == NULL)
         status = ht__error_set(HT_ERR_ARGUMENT,
@@ -326,18 +310,16 @@ static ht_status check_all(const ht_daso *daso, const ht_value *state, const ht_
                                "DASO?",
                                what);
     else
-        status = check(daso, state, flat->all->body->lsize);
+        status = check(daso, state, flat);
     return ht__agree_end(what, daso->comm, held, status);
 }
 
 static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *flat)
 {
     int64_t batches = daso->batches;
-    ht_status status = check_all(daso, state, flat);
+    ht_status status = ht_plateau_detector_set_state(daso->schedule.detector,
+                                                     ht_value_get(state, "detector"));
 
-    if (status == HT_SUCCESS)
-        status = ht_plateau_detector_set_state(daso->schedule.detector,
-                                               ht_value_get(state, "detector"));
     if (status == HT_SUCCESS)
         status = ht__daso_receive(daso);
     if (status != HT_SUCCESS)
@@ -349,9 +331,11 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
     daso->batches = batches;
     ht__daso_schedule_resume(&daso->schedule);
     daso->stepped = -1;
-    status = ht__daso_renew_states(what, daso);
+    status = ht__daso_load_optimizer(what, daso, state, flat);
+    if (!is_same_job(daso, state))
+        tell_of_other_job(daso, state);
     if (status == HT_SUCCESS)
-        status = load_optimizer(daso, state, flat);
+        status = ht__daso_renew_states(what, daso, false);
     if (status == HT_SUCCESS)
         status = load_parameters(daso, state);
     if (status != HT_SUCCESS)
@@ -363,8 +347,8 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
 
 ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
 {
+    ht_flat_tensors *flat = NULL;
     ht_scope *scope;
-    ht_flat_tensors *flat;
     ht_status status;
     bool was;
 
@@ -372,8 +356,9 @@ ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
         return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    flat = ht__daso_flat_states(daso);
-    status = load(daso, state, flat);
+    status = check_all(daso, state, &flat);
+    if (status == HT_SUCCESS)
+        status = load(daso, state, flat);
     ht__flat_free(flat);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
