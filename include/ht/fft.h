@@ -198,12 +198,12 @@ HT_API ht_tensor *ht_ihfftn_ext(ht_tensor *x, int s_count, const int64_t s[], in
 /* Returns the n frequencies of ht_fft for samples at distance d: 0, 1, ..., (n - 1) / 2, -(n / 2),
  * ..., -1, each divided by n d.
  *
- * n: number of samples, at least 1.
+ * n: number of samples, 1 to 2^59 - 1.
  * d: distance between two samples; not 0, and may be negative. NaN gives NaN.
  * split: 0 or -1, HT_NONE or HT_LOCAL (ht/factories.h).
  * Logically collective. Not differentiable.
  * Result: (n), float32, on the device and communicator in use.
- * Errors: HT_ERR_ARGUMENT for n below 1, d 0 or another split. */
+ * Errors: HT_ERR_ARGUMENT for n below 1, d 0 or another split; HT_ERR_SHAPE for a larger n. */
 HT_API ht_tensor *ht_fftfreq(int64_t n, double d, int split);
 
 /* Returns the n / 2 + 1 frequencies of ht_rfft for n samples at distance d: 0, 1, ..., n / 2, each

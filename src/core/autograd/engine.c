@@ -288,7 +288,7 @@ static ht_status backward(const char *what, ht_tensor *x, ht_tensor *grad, bool 
     ht_error_kept earlier;
     ht_status status;
 
-    if (!ht__is_current(x) && !ht__catch_up(what, x))
+    if (!ht__is_current(x) && !ht__catch_up(what, "x", x))
         return no_loss(x);
     if (!ht__needs_grad(x)) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,

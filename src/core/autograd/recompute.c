@@ -141,7 +141,8 @@ static ht_tensor *or_error(ht_tensor *y)
 static bool are_current(int count, ht_tensor *inputs[])
 {
     for (int i = 0; i < count; i++) {
-        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
+        if (inputs[i] != NULL && !ht__is_current(inputs[i]) &&
+            !ht__catch_up(what, "an input", inputs[i]))
             return false;
     }
     return true;

@@ -48,7 +48,7 @@ ht_status ht_graph_dot(ht_tensor *x, const ht_value *names, const char *path)
     ht_status status;
     bool begun;
 
-    if (HT_IS_NULL(x, what, "x") || (!ht__is_current(x) && !ht__catch_up(what, x)))
+    if (HT_IS_NULL(x, what, "x") || (!ht__is_current(x) && !ht__catch_up(what, "x", x)))
         return ht_error_get(NULL);
     begun = ht__agree_begin();
     status = ht__agree_end(what, x->body->comm, begun, check(x, names, path));

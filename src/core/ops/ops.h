@@ -45,8 +45,9 @@ ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_side_copy *ah
 ht_status ht__check_result(const char *what, const char *name, const ht_tensor *x,
                            const ht_tensor *result);
 
-/* x <- values (NULL: fails with the error already set), in the graph as `values` are. */
-ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values);
+/* x, the argument `name`, <- values (NULL: fails with the error already set), in the graph as
+ * `values` are. */
+ht_status ht__replace_values(const char *what, const char *name, ht_tensor *x, ht_tensor *values);
 
 /* ht_copy_, ht_fill_ext_ and ht_tensor_set_ in the words of `what`; NULL operands as they are for a
  * program. */

@@ -62,7 +62,8 @@ bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b
     return ht__check_together_as(what, "a", a, "b", b);
 }
 
-bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
+bool ht__check_axis_of(const char *what, const char *axis_name, const char *name,
+                       const ht_tensor *x, int *axis)
 {
     int ndim = x->body->ndim, given = *axis;
 
@@ -70,8 +71,22 @@ bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
         *axis += ndim;
     if (*axis >= 0 && *axis < ndim)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %s is outside x of shape %s", what,
-            ht__int_str(given), ht__shape_str(ndim, x->body->shape));
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: %s %s is outside %s of shape %s", what, axis_name,
+            ht__int_str(given), name, ht__shape_str(ndim, x->body->shape));
+    return false;
+}
+
+bool ht__check_axis(const char *what, const ht_tensor *x, int *axis)
+{
+    return ht__check_axis_of(what, "axis", "x", x, axis);
+}
+
+bool ht__check_length(const char *what, ht_comm *comm, const char *name, int64_t length)
+{
+    if (length >= 0 && ht__shape_counts(1, &length))
+        return true;
+    HT_FAIL(comm, HT_ERR_SHAPE, "%s: %s is %" PRId64 ", expected %s", what, name, length,
+            length < 0 ? "at least 0" : "less than 2^59");
     return false;
 }
 

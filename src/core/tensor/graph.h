@@ -134,6 +134,6 @@ static inline bool ht__is_current(const ht_tensor *x)
 {
     return x->history == x->body->storage->history;
 }
-bool ht__catch_up(const char *what, ht_tensor *x);
+bool ht__catch_up(const char *what, const char *name, ht_tensor *x);
 
 #endif

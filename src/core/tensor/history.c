@@ -85,7 +85,7 @@ static bool is_cut_off(const ht_tensor *x)
     return x->view && x->node == NULL && root_of((ht_tensor *)x) == x;
 }
 
-bool ht__catch_up(const char *what, ht_tensor *x)
+bool ht__catch_up(const char *what, const char *name, ht_tensor *x)
 {
     ht_tensor *base = root_of(x);
     unsigned now = x->body->storage->history;
@@ -96,9 +96,10 @@ bool ht__catch_up(const char *what, ht_tensor *x)
         return true;
     if (base == x || base->history != now) {
         HT_FAIL(x->body->comm, HT_ERR_STATE,
-                "%s: x %s%s was written to through another tensor that shares its memory; make "
-                "it again",
-                what, x->node != NULL ? "of " : "", x->node != NULL ? x->node->name : "");
+                "%s: %s%s%s was written to through another tensor that shares its memory; make it "
+                "again",
+                what, name, x->node != NULL ? ", made by " : "",
+                x->node != NULL ? x->node->name : "");
         return false;
     }
     x->history = now;
@@ -110,7 +111,8 @@ bool ht__catch_up(const char *what, ht_tensor *x)
 bool ht__needs_grad(const ht_tensor *x)
 {
     if (!ht__is_current(x) && ht_is_grad_enabled())
-        ht__catch_up("ht_tensor_requires_grad", (ht_tensor *)x); /* or what uses x says so again */
+        ht__catch_up("ht_tensor_requires_grad", "x",
+                     (ht_tensor *)x); /* or what uses x says so again */
     return is_tracked(x);
 }
 
@@ -141,7 +143,7 @@ ht_status ht__check_in_place(const char *what, const char *name, ht_tensor *x,
         ht__compare_tensor(x->body, true);
     if (!ht_is_grad_enabled())
         return HT_SUCCESS;
-    if (!ht__is_current(x) && !ht__catch_up(what, x))
+    if (!ht__is_current(x) && !ht__catch_up(what, name, x))
         return HT_ERR_STATE;
     if (root->node == NULL && ht__needs_grad(root))
         return refuse(what, name, x,

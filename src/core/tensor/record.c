@@ -6,7 +6,8 @@
 static bool all_current(const char *what, int count, ht_tensor *const inputs[])
 {
     for (int i = 0; i < count; i++) {
-        if (inputs[i] != NULL && !ht__is_current(inputs[i]) && !ht__catch_up(what, inputs[i]))
+        if (inputs[i] != NULL && !ht__is_current(inputs[i]) &&
+            !ht__catch_up(what, "an operand", inputs[i]))
             return false;
     }
     return true;

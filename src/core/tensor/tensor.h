@@ -192,6 +192,10 @@ bool ht__check_together(const char *what, const ht_tensor *a, const ht_tensor *b
 bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor *a,
                            const char *b_name, const ht_tensor *b);
 bool ht__check_axis(const char *what, const ht_tensor *x, int *axis); /* wraps negative axes */
+bool ht__check_axis_of(const char *what, const char *axis_name, const char *name,
+                       const ht_tensor *x, int *axis);
+/* Checks a length that a call gives: 0 to 2^59 - 1. */
+bool ht__check_length(const char *what, ht_comm *comm, const char *name, int64_t length);
 /* Checks a list that may be NULL, for a default: its count is 0 then. */
 bool ht__check_list(const char *what, ht_comm *comm, const char *count_name, int count,
                     const char *name, const void *list);

@@ -74,6 +74,23 @@ static bool copy_slots(struct copies *copies, ht_module *module, ht_module *copy
     return true;
 }
 
+/* The hook's messages name the functions that it calls. */
+static bool run_hook(ht_module *module, ht_module *copy)
+{
+    const char *named;
+    ht_status status;
+
+    if (module->type->clone == NULL)
+        return true;
+    named = ht__unnamed();
+    status = module->type->clone(module, copy);
+    ht__named_end(named);
+    if (status != HT_SUCCESS && ht_error_get(NULL) == HT_SUCCESS)
+        HT_FAIL(NULL, status, "ht_module_clone: the clone hook of %s failed and gave no reason",
+                module->type->name);
+    return status == HT_SUCCESS;
+}
+
 static ht_module *copy_module(struct copies *copies, ht_module *module)
 {
     const ht_module_type *type = module->type;
@@ -94,8 +111,7 @@ static ht_module *copy_module(struct copies *copies, ht_module *module)
     copy->calls = module->calls;
     copy->compute = module->compute;
     copy->half_made = true;
-    if (!copy_slots(copies, module, copy) ||
-        (type->clone != NULL && type->clone(module, copy) != HT_SUCCESS)) {
+    if (!copy_slots(copies, module, copy) || !run_hook(module, copy)) {
         ht_release(copy);
         return NULL;
     }

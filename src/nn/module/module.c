@@ -58,9 +58,11 @@ const ht_module_type *ht_module_get_type(const ht_module *module)
 }
 
 /* Checks what every registration needs; *offset is where `place` lies in the user's struct. A
- * missing handle is an error that was reported where it arose, or one of the caller's. */
+ * missing handle is an error that was reported where it arose, or one of the caller's.
+ * handle_name: that of the argument. */
 static ht_status check_slot(const char *what, ht_module *module, const char *name,
-                            const void *place, const void *handle, ptrdiff_t *offset)
+                            const void *place, const char *handle_name, const void *handle,
+                            ptrdiff_t *offset)
 {
     uintptr_t start, at = (uintptr_t)place;
 
@@ -70,7 +72,7 @@ static ht_status check_slot(const char *what, ht_module *module, const char *nam
         if (earlier != HT_SUCCESS)
             return earlier;
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s for '%s' is NULL", what,
-                       module == NULL ? "the module" : "the value", name != NULL ? name : "");
+                       module == NULL ? "module" : handle_name, name != NULL ? name : "");
     }
     if (name == NULL || name[0] == '\0' || strchr(name, '.') != NULL || strchr(name, '/') != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
@@ -119,7 +121,7 @@ ht_status ht__module_add(const char *what, ht_module *module, const char *name, 
                          ht_module *child)
 {
     ptrdiff_t offset;
-    ht_status status = check_slot(what, module, name, slot, child, &offset);
+    ht_status status = check_slot(what, module, name, slot, "child", child, &offset);
 
     if (status != HT_SUCCESS) {
         ht_release(child);
@@ -171,7 +173,9 @@ static ht_status add_tensor(const char *what, ht_module *module, const char *nam
                             ht_slot_kind kind, ht_tensor **slot, ht_tensor *tensor)
 {
     ptrdiff_t offset;
-    ht_status status = check_slot(what, module, name, slot, tensor, &offset);
+    ht_status status = check_slot(what, module, name, slot,
+                                  kind == HT_SLOT_PARAMETER ? "parameter" : "buffer", tensor,
+                                  &offset);
 
     if (status == HT_SUCCESS)
         status = own_memory(what, tensor);

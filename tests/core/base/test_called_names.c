@@ -33,6 +33,32 @@
     X(ht_logspace(0, 1, 3, 10, (ht_dtype)99, 0), ARGUMENT, "ht_logspace: dtype is 99, expected")   \
     X(ht_randperm(-2, HT_INT64, 0), SHAPE, "ht_randperm: n is -2, expected at least 0")            \
     X(ht_eye(3, -2, HT_FLOAT32, 0), SHAPE, "ht_eye: columns is -2, expected at least 0")           \
+    X(ht_eye(LONG, 0, HT_FLOAT32, 0), SHAPE, "ht_eye: rows is 4611686018427387904, expected less") \
+    X(ht_linspace(0, 1, LONG, HT_FLOAT32, 0), SHAPE, "ht_linspace: count is 46116860184273879")    \
+    X(ht_randperm(LONG, HT_INT64, 0), SHAPE, "ht_randperm: n is 4611686018427387904, expected")    \
+    X(ht_fftfreq(LONG, 1, 0), SHAPE, "ht_fftfreq: n is 4611686018427387904, expected less than")   \
+    X(ht_rfftfreq(INT64_MAX, 1, 0), SHAPE, "ht_rfftfreq: n is 9223372036854775807, expected less") \
+    X(ht_fftfreq(4, 0, 0), ARGUMENT, "ht_fftfreq: d is 0, expected another number")                \
+    X(ht_arange(0, 4, 0, HT_FLOAT32, 0), ARGUMENT, "ht_arange: step is 0, expected another")       \
+    X(ht_arange(0.5, 1e18, 0.5, HT_FLOAT32, 0), ARGUMENT,                                          \
+      "ht_arange: start is 0.5, stop is 1e+18 and step is 0.5, expected fewer than 2^59 elements") \
+    X(ht_arange_ext(HT_NUM(0), KIND_9, HT_NUM(1), HT_INT64, 0, ht_get_device(), HT_COMM_WORLD),    \
+      ARGUMENT, "ht_arange_ext: stop is of kind 9")                                                \
+    X(ht_arange_ext(HT_NUM(0), HT_NUM(4), HT_COMPLEX(1, 1), HT_INT64, 0, ht_get_device(),          \
+                    HT_COMM_WORLD),                                                                \
+      ARGUMENT, "ht_arange_ext: step is complex, expected a real number")                          \
+    X(ht_add_(cut, tracked, 1), STATE, "ht_add_: a is a view without history")                     \
+    X(ht_mul_(cut, tracked), STATE, "ht_mul_: a is a view without history")                        \
+    X(ht_atan2_(cut, tracked), STATE, "ht_atan2_: y is a view without history")                    \
+    X(ht_copy_(cut, tracked), STATE, "ht_copy_: x is a view without history")                      \
+    X(ht_transpose(a, 0, 2), ARGUMENT, "ht_transpose: axis1 2 is outside x of shape (4, 4)")       \
+    X(ht_trace(a, 0, 3, 1), ARGUMENT, "ht_trace: axis0 3 is outside x of shape (4, 4)")            \
+    X(ht_flatten(a, 2), ARGUMENT, "ht_flatten: start_axis 2 is outside x of shape (4, 4)")         \
+    X(ht_moveaxis(a, HT_AXES(0), HT_AXES(2)), ARGUMENT, "ht_moveaxis: to 2 is outside x")          \
+    X(ht_concatenate(1, &x, 1), ARGUMENT, "ht_concatenate: axis 1 is outside xs[0] of shape (4,)") \
+    X(ht_cross_ext(three, three, 0, 1, 0), ARGUMENT, "ht_cross_ext: axis_b 1 is outside b of ")    \
+    X(ht_matrix_norm(a, HT_NORM_DEFAULT, 0, 2, false), ARGUMENT,                                   \
+      "ht_matrix_norm: axis1 2 is outside x of shape (4, 4)")                                      \
     X(ht_normal_(n, 0, 1), DTYPE, "ht_normal_: x is int64, expected a floating dtype")             \
     X(ht_normal_ext(far, far, HT_SHAPE(4), HT_FLOAT32, 0, ht_get_device(), HT_COMM_WORLD), DEVICE, \
       "ht_normal_ext: mean is on cpu:3, expected ")                                                \
@@ -65,12 +91,15 @@ static void functions_name_themselves_and_their_arguments(void **state)
     ht_tensor *n = ht_ones(HT_SHAPE(4), HT_INT64, 0), *b = ht_astype(n, HT_BOOL);
     ht_tensor *leaf = ht_ones(HT_SHAPE(4), HT_FLOAT64, 0);
     ht_tensor *far = ht_ones_ext(HT_SHAPE(4), HT_FLOAT32, 0, ht_device_get("cpu:3"), HT_COMM_WORLD);
+    ht_tensor *tracked, *cut;
     const ht_number million = ht_number_integer(1000000);
     ht_reduce_options initial = ht_reduce_options_default();
 
     (void)state;
     initial.initial = &million;
     ht_tensor_set_requires_grad(leaf, true);
+    tracked = ht_exp(leaf);
+    cut = ht_detach(ht_exp(x));
 #define REFUSED(call, code, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_##code, text);
     CALLS(REFUSED)
     assert_null(y);

@@ -62,7 +62,7 @@ static void integers_keep_all_their_bits(void **state)
     }
     assert_true(ht_item_ext(ht_max(count(ODD - 9, ODD + 1, 3, 0), 0)).integer == ODD);
     HT_TEST_EXPECT_ERROR(count(0, 5, 0, 0), HT_ERR_ARGUMENT,
-                         "ht_arange_ext: start is 0, stop is 5 and step is 0");
+                         "ht_arange_ext: step is 0, expected another number");
 }
 
 static void expect_number(ht_number number, ht_number_kind kind, double real, double imaginary)
@@ -156,7 +156,7 @@ static void complex_numbers_go_where_others_do(void **state)
     HT_TEST_EXPECT_ERROR(ht_add_ext_(real, real, z), HT_ERR_DTYPE, "ht_add_ext_: ");
     HT_TEST_EXPECT_ERROR(
         ht_arange_ext(HT_NUM(0), z, HT_NUM(1), HT_COMPLEX64, 0, ht_get_device(), ht_get_comm()),
-        HT_ERR_ARGUMENT, "ht_arange_ext: start, stop or step is complex");
+        HT_ERR_ARGUMENT, "ht_arange_ext: stop is complex, expected a real number");
 }
 
 /* w = z x for a real x: dL/dx is the real part of that of w times the conjugate of z. */

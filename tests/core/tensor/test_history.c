@@ -237,7 +237,8 @@ static void a_handle_that_cannot_follow_a_write_is_an_error(void **state)
     assert_int_equal(ht_copy_(y, a), HT_SUCCESS);
     HT_TEST_EXPECT_ERROR(ht_mul_scalar(alias, 2), HT_ERR_STATE, "shares its memory");
     HT_TEST_EXPECT_ERROR(ht_flip(alias, HT_AXES(0)), HT_ERR_STATE, "shares its memory");
-    HT_TEST_EXPECT_ERROR(ht_fill_(alias, 2), HT_ERR_STATE, "shares its memory");
+    HT_TEST_EXPECT_ERROR(ht_fill_(alias, 2), HT_ERR_STATE, "ht_fill_: x was written to");
+    HT_TEST_EXPECT_ERROR(ht_mul_(alias, a), HT_ERR_STATE, "ht_mul_: a was written to");
 }
 
 /* An error, where their backward functions read what is not there any more. */

@@ -13,18 +13,24 @@
 
 /* A list and a module of it, tensors of int64 (2, 3) and float32 (2, 3) and (2, 4) and (). */
 #define MODULES(X)                                                                                \
-    X(ht_nn_sequential(1, NONE1), ARGUMENT, "ht_nn_sequential: the value for '0' is NULL")        \
-    X(ht_nn_recomputed(NULL), ARGUMENT, "ht_nn_recomputed: the value for '0' is NULL")            \
+    X(ht_nn_sequential(1, NONE1), ARGUMENT, "ht_nn_sequential: modules[0] is NULL")               \
+    X(ht_nn_recomputed(NULL), ARGUMENT, "ht_nn_recomputed: the module is NULL")                   \
     X(ht_nn_recomputed_sequential(1, 1, NONE1), ARGUMENT,                                         \
-      "ht_nn_recomputed_sequential: the value for '0' is NULL")                                   \
+      "ht_nn_recomputed_sequential: modules[0] is NULL")                                          \
     X(ht_nn_module_dict(1, (const char *[]){"a.b"}, (ht_module *[]){ht_nn_identity()}), ARGUMENT, \
       "ht_nn_module_dict: name is 'a.b', expected")                                               \
     X(ht_nn_module_list_append(list, ht_retain(list)), ARGUMENT,                                  \
       "ht_nn_module_list_append: '0' contains the module it is added to")                         \
     X(ht_nn_parameter_list(1, (ht_tensor *[]){NULL}), ARGUMENT,                                   \
-      "ht_nn_parameter_list: the value for '0' is NULL")                                          \
+      "ht_nn_parameter_list: parameters[0] is NULL")                                              \
     X(ht_nn_parameter_dict(1, (const char *[]){"w"}, &n), DTYPE,                                  \
       "ht_nn_parameter_dict: x is int64, expected a floating or complex dtype")                   \
+    X(ht_nn_module_list_append(list, NULL), ARGUMENT, "ht_nn_module_list_append: the module is")  \
+    X(ht_nn_parameter_list_append(list, NULL), ARGUMENT,                                          \
+      "ht_nn_parameter_list_append: the parameter is NULL")                                       \
+    X(ht_module_add(list, "a", NULL, NULL), ARGUMENT, "ht_module_add: child for 'a' is NULL")     \
+    X(ht_module_add_buffer(list, "a", NULL, NULL), ARGUMENT,                                      \
+      "ht_module_add_buffer: buffer for 'a' is NULL")                                             \
     X(ht_module_add_parameter(list, "w", NULL, n), DTYPE, "ht_module_add_parameter: x is int64")  \
     X(ht_nn_parameter_list_append(list, n), DTYPE, "ht_nn_parameter_list_append: x is int64")     \
     X(ht_nn_recurrent_forward(list, x, NULL, NULL, NULL), ARGUMENT,                               \
@@ -138,6 +144,44 @@ static void modules_name_the_call(void **state)
     ht_release(list);
 }
 
+static ht_status fails(ht_module *self, ht_module *copy)
+{
+    (void)self;
+    (void)copy;
+    return HT_ERR_STATE;
+}
+
+static ht_status fails_in_a_call(ht_module *self, ht_module *copy)
+{
+    (void)self;
+    (void)copy;
+    return ht_neg(NULL) != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
+static ht_tensor *same(ht_module *self, ht_tensor *x)
+{
+    (void)self;
+    return x;
+}
+
+/* The messages of a clone hook are its own. */
+static void clone_hooks_name_what_they_call(void **state)
+{
+    static const ht_module_type types[] = {
+        {.name = "Silent", .forward = same, .clone = fails},
+        {.name = "Loud", .forward = same, .clone = fails_in_a_call},
+    };
+    ht_module *silent = ht_module_new(0, &types[0]), *loud = ht_module_new(0, &types[1]);
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_module_clone(silent), HT_ERR_STATE,
+                         "ht_module_clone: the clone hook of Silent failed and gave no reason");
+    HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(silent, 2, NULL), HT_ERR_STATE,
+                         "ht_nn_transformer_encoder: the clone hook of Silent failed");
+    HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(loud, 2, NULL), HT_ERR_ARGUMENT,
+                         "ht_neg: x is NULL");
+}
+
 static void constructors_name_the_call(void **state)
 {
     ht_transformer_options options;
@@ -193,5 +237,6 @@ static void training_names_the_call(void **state)
 }
 
 HT_TEST_SUITE(test_called_names_of_modules, cmocka_unit_test(modules_name_the_call),
+              cmocka_unit_test(clone_hooks_name_what_they_call),
               cmocka_unit_test(constructors_name_the_call),
               cmocka_unit_test(functions_name_the_call), cmocka_unit_test(training_names_the_call));

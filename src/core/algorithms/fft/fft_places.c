@@ -14,7 +14,7 @@ typedef struct span {
 
 static span all_of(int64_t n)
 {
-    return (span){n, n, (n + 1) / 2};
+    return (span){n, n, n - n / 2};
 }
 
 static span half_of(int64_t n)
@@ -30,12 +30,17 @@ static ht_tensor *frequencies(const char *what, span s, double d, ht_dtype dtype
 
     if (place.comm == NULL)
         return NULL;
-    if (s.n < 1 || d == 0) {
-        HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: n is %lld and d is %g, expected n of at least 1 and d other than 0", what,
-                (long long)s.n, d);
+    if (s.n < 1) {
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: n is %lld, expected at least 1", what,
+                (long long)s.n);
         return NULL;
     }
+    if (d == 0) {
+        HT_FAIL(place.comm, HT_ERR_ARGUMENT, "%s: d is 0, expected another number", what);
+        return NULL;
+    }
+    if (!ht__check_length(what, place.comm, "n", s.n))
+        return NULL;
     if (!ht_dtype_is_floating(dtype)) {
         HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected a floating one", what,
                 ht_dtype_name(dtype));

@@ -22,12 +22,8 @@ static ht_tensor *randperm(const char *what, int64_t n, ht_dtype dtype, ht_place
     ht_tensor *y;
     int64_t *values;
 
-    if (place.comm == NULL)
+    if (place.comm == NULL || !ht__check_length(what, place.comm, "n", n))
         return NULL;
-    if (n < 0) {
-        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: n is %lld, expected at least 0", what, (long long)n);
-        return NULL;
-    }
     if ((unsigned)dtype < HT_DTYPE_COUNT && (!ht__dtype_is_exact(dtype) || dtype == HT_BOOL)) {
         HT_FAIL(place.comm, HT_ERR_DTYPE, "%s: dtype is %s, expected an integer one", what,
                 ht_dtype_name(dtype));

@@ -260,7 +260,8 @@ ht_tensor *ht_vector_norm(ht_tensor *x, double ord, int axis, bool keepdims)
     return vector_norm(what, x, ord, axis != HT_NONE ? &axis : NULL, axis != HT_NONE, keepdims);
 }
 
-static bool check_matrix_axes(const char *what, const ht_tensor *x, int axes[2])
+static bool check_matrix_axes(const char *what, const char *const names[2], const ht_tensor *x,
+                              int axes[2])
 {
     if (axes[0] == HT_NONE && axes[1] == HT_NONE && x->body->ndim == 2) {
         axes[0] = 0;
@@ -272,7 +273,8 @@ static bool check_matrix_axes(const char *what, const ht_tensor *x, int axes[2])
                 ht__shape_str(x->body->ndim, x->body->shape));
         return false;
     }
-    if (!ht__check_axis(what, x, &axes[0]) || !ht__check_axis(what, x, &axes[1]))
+    if (!ht__check_axis_of(what, names[0], "x", x, &axes[0]) ||
+        !ht__check_axis_of(what, names[1], "x", x, &axes[1]))
         return false;
     if (axes[0] == axes[1]) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: axis %d is given twice", what, axes[0]);
@@ -286,7 +288,8 @@ ht_tensor *ht_matrix_norm(ht_tensor *x, double ord, int axis0, int axis1, bool k
     static const char what[] = "ht_matrix_norm";
     int axes[2] = {axis0, axis1};
 
-    if (HT_IS_NULL(x, what, "x") || !check_matrix_axes(what, x, axes))
+    if (HT_IS_NULL(x, what, "x") ||
+        !check_matrix_axes(what, (const char *[]){"axis0", "axis1"}, x, axes))
         return NULL;
     return matrix_norm(what, x, ord, axes, keepdims);
 }
@@ -315,8 +318,9 @@ ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options)
     for (int i = 0; i < count; i++)
         axes[i] = o.axes[i];
     if (is_matrix)
-        return check_matrix_axes(what, x, axes) ? matrix_norm(what, x, o.ord, axes, o.keepdims)
-                                                : NULL;
+        return check_matrix_axes(what, (const char *[]){"axes[0]", "axes[1]"}, x, axes)
+                   ? matrix_norm(what, x, o.ord, axes, o.keepdims)
+                   : NULL;
     if (count == 1 && !ht__check_axis(what, x, &axes[0]))
         return NULL;
     return vector_norm(what, x, o.ord, count == 1 ? axes : NULL, count, o.keepdims);

@@ -103,7 +103,7 @@ static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
     if (c == NULL)
         return NULL;
     axis = axis == HT_NONE ? -1 : axis;
-    if (!ht__check_axis("ht_vecdot", c, &axis))
+    if (!ht__check_axis_of("ht_vecdot", "axis", "a b", c, &axis))
         return NULL;
     options.axes = &axis;
     options.count = 1;
@@ -193,9 +193,10 @@ typedef struct vectors {
     bool across; /* they were split */
 } vectors;
 
-static bool take_vectors(vectors *v, const char *name, ht_tensor *x, int axis)
+static bool take_vectors(vectors *v, const char *axis_name, const char *name, ht_tensor *x,
+                         int axis)
 {
-    if (!ht__check_axis("ht_cross", x, &axis))
+    if (!ht__check_axis_of("ht_cross", axis_name, name, x, &axis))
         return false;
     v->length = x->body->shape[axis];
     if (v->length != 2 && v->length != 3) {
@@ -232,14 +233,17 @@ static ht_tensor *difference(const vectors *a, const vectors *b, int i, int j)
     return left != NULL ? left : ht_neg(right);
 }
 
-static ht_tensor *cross(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
+/* names: those of the axes in the call. */
+static ht_tensor *cross(const char *const names[3], ht_tensor *a, ht_tensor *b, int axis_a,
+                        int axis_b, int axis_c)
 {
     vectors left, right;
     ht_tensor *parts[3], *c;
 
     if (HT_IS_NULL(a, "ht_cross", "a") || HT_IS_NULL(b, "ht_cross", "b") ||
         !ht__check_together("ht_cross", a, b) || !promote(&a, &b) ||
-        !take_vectors(&left, "a", a, axis_a) || !take_vectors(&right, "b", b, axis_b))
+        !take_vectors(&left, names[0], "a", a, axis_a) ||
+        !take_vectors(&right, names[1], "b", b, axis_b))
         return NULL;
     if (left.length == 2 && right.length == 2)
         return difference(&left, &right, 0, 1);
@@ -249,7 +253,7 @@ static ht_tensor *cross(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
             return NULL;
     }
     c = ht_stack(3, parts, -1);
-    if (c == NULL || !ht__check_axis("ht_cross", c, &axis_c))
+    if (c == NULL || !ht__check_axis_of("ht_cross", names[2], "the result", c, &axis_c))
         return NULL;
     c = ht__without_base(ht_moveaxis(c, HT_AXES(-1), HT_AXES(axis_c)));
     return c != NULL && left.across && right.across ? ht_resplit(c, axis_c) : c;
@@ -258,7 +262,8 @@ static ht_tensor *cross(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
 ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
 {
     const char *named = ht__named("ht_cross_ext");
-    ht_tensor *y = cross(a, b, axis_a, axis_b, axis_c);
+    ht_tensor *y = cross((const char *[]){"axis_a", "axis_b", "axis_c"}, a, b, axis_a, axis_b,
+                         axis_c);
 
     ht__named_end(named);
     return y;
@@ -267,7 +272,7 @@ ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int 
 ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis)
 {
     const char *named = ht__named("ht_cross");
-    ht_tensor *c = cross(a, b, axis, axis, axis);
+    ht_tensor *c = cross((const char *[]){"axis", "axis", "axis"}, a, b, axis, axis, axis);
 
     ht__named_end(named);
     return c;
@@ -280,8 +285,8 @@ static ht_tensor *trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
     ht_tensor *line, *y;
     int split;
 
-    if (HT_IS_NULL(x, "ht_trace", "x") || !ht__check_axis("ht_trace", x, &axis0) ||
-        !ht__check_axis("ht_trace", x, &axis1))
+    if (HT_IS_NULL(x, "ht_trace", "x") || !ht__check_axis_of("ht_trace", "axis0", "x", x, &axis0) ||
+        !ht__check_axis_of("ht_trace", "axis1", "x", x, &axis1))
         return NULL;
     if (axis0 == axis1) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_trace: axis %d is given twice", axis0);

@@ -143,11 +143,9 @@ static ht_tensor *new_eye(const char *what, int64_t rows, int64_t columns, ht_dt
     ht_tensor *eye;
     ht_body *diagonal;
 
-    if (place.comm != NULL && (rows < 0 || columns < 0)) {
-        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: %s is %lld, expected at least 0", what,
-                rows < 0 ? "rows" : "columns", (long long)(rows < 0 ? rows : columns));
+    if (place.comm != NULL && (!ht__check_length(what, place.comm, "rows", rows) ||
+                               !ht__check_length(what, place.comm, "columns", columns)))
         return NULL;
-    }
     eye = full(what, 2, shape, HT_NUM(0), dtype, place);
     if (eye == NULL || eye->body->lsize == 0)
         return eye;

@@ -58,28 +58,32 @@ static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, ht_
     return ht_to_device(ht_astype(host, dtype), device);
 }
 
-/* How many numbers start, start + step, ... come before stop; -1: none or too many. */
+/* How many numbers start, start + step, ... come before stop; -1: too many. step is not 0. */
 static int64_t count_integers(int64_t start, int64_t stop, int64_t step)
 {
     const __int128 way = (__int128)stop - start;
-    __int128 count;
-
-    if (step == 0)
-        return -1;
-    count = (way + (step > 0 ? (__int128)step - 1 : (__int128)step + 1)) / step;
+    const __int128 count = (way + (step > 0 ? (__int128)step - 1 : (__int128)step + 1)) / step;
     return count >= (int64_t)1 << 59 ? -1 : count > 0 ? (int64_t)count : 0;
+}
+
+static ht_tensor *no_step(const char *what, ht_comm *comm)
+{
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: step is 0, expected another number", what);
+    return NULL;
 }
 
 static ht_tensor *count_up(const char *what, int64_t start, int64_t stop, int64_t step,
                            ht_dtype dtype, ht_place place)
 {
-    const sequence s = {
-        .exact = true, .start = start, .step = step, .count = count_integers(start, stop, step)};
+    sequence s = {.exact = true, .start = start, .step = step};
 
+    if (step == 0)
+        return no_step(what, place.comm);
+    s.count = count_integers(start, stop, step);
     if (s.count < 0) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
                 "%s: start is %" PRId64 ", stop is %" PRId64 " and step is %" PRId64 ", expected "
-                "step other than 0 and fewer than 2^59 elements",
+                "fewer than 2^59 elements",
                 what, start, stop, step);
         return NULL;
     }
@@ -103,10 +107,12 @@ static ht_tensor *arange(const char *what, double start, double stop, double ste
     if (ht__is_whole(start, &first) && ht__is_whole(step, &by) && by != 0 &&
         ht__is_whole(by > 0 ? ceil(stop) : floor(stop), &end))
         return count_up(what, first, end, by, dtype, place);
-    if (step == 0 || !isfinite(count) || count >= 0x1p59) {
+    if (step == 0)
+        return no_step(what, place.comm);
+    if (!isfinite(count) || count >= 0x1p59) {
         HT_FAIL(place.comm, HT_ERR_ARGUMENT,
-                "%s: start is %g, stop is %g and step is %g, expected step other than 0 and "
-                "fewer than 2^59 elements",
+                "%s: start is %.17g, stop is %.17g and step is %.17g, expected fewer than 2^59 "
+                "elements",
                 what, start, stop, step);
         return NULL;
     }
@@ -121,20 +127,26 @@ ht_tensor *ht_arange(double start, double stop, double step, ht_dtype dtype, int
     return place.comm != NULL ? arange("ht_arange", start, stop, step, dtype, place) : NULL;
 }
 
+/* An operand of a sequence. */
+static bool check_real(const char *what, ht_comm *comm, const char *name, ht_number number)
+{
+    if (!ht__check_kind(what, comm, name, number))
+        return false;
+    if (number.kind != HT_NUMBER_COMPLEX)
+        return true;
+    HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: %s is complex, expected a real number", what, name);
+    return false;
+}
+
 ht_tensor *ht_arange_ext(ht_number start, ht_number stop, ht_number step, ht_dtype dtype, int split,
                          ht_device *device, ht_comm *comm)
 {
     static const char what[] = "ht_arange_ext";
     ht_place place = ht__place_at(what, split, device, comm);
 
-    if (place.comm == NULL)
+    if (place.comm == NULL || !check_real(what, place.comm, "start", start) ||
+        !check_real(what, place.comm, "stop", stop) || !check_real(what, place.comm, "step", step))
         return NULL;
-    if (start.kind == HT_NUMBER_COMPLEX || stop.kind == HT_NUMBER_COMPLEX ||
-        step.kind == HT_NUMBER_COMPLEX) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: start, stop or step is complex, expected real numbers",
-                what);
-        return NULL;
-    }
     if (start.kind == HT_NUMBER_INTEGER && stop.kind == HT_NUMBER_INTEGER &&
         step.kind == HT_NUMBER_INTEGER)
         return count_up(what, start.integer, stop.integer, step.integer, dtype, place);
@@ -152,11 +164,8 @@ static ht_tensor *linspace(const char *what, double start, double stop, int64_t 
                   .has_last = count > 1,
                   .count = count};
 
-    if (place.comm != NULL && count < 0) {
-        HT_FAIL(place.comm, HT_ERR_SHAPE, "%s: count is %" PRId64 ", expected at least 0", what,
-                count);
+    if (place.comm != NULL && !ht__check_length(what, place.comm, "count", count))
         return NULL;
-    }
     if (count > 1)
         s.by = isfinite(s.width) ? s.width / s.divisor : stop / s.divisor - start / s.divisor;
     return write(what, &s, dtype, place);

@@ -293,7 +293,7 @@ ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const 
     y = with_a_copy(op, count, in, beside);
     status = ht__check_result(op->name, ht__broadcast_name(op, 0), in[0], y);
     if (status == HT_SUCCESS)
-        status = ht__replace_values(op->name, in[0], y);
+        status = ht__replace_values(op->name, ht__broadcast_name(op, 0), in[0], y);
     ht_scope_close(scope);
     return status;
 }

@@ -141,7 +141,7 @@ static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *b
     ht_status status = ht__check_result(op->name, "x", x, y);
 
     if (status == HT_SUCCESS)
-        status = ht__replace_values(op->name, x, y);
+        status = ht__replace_values(op->name, "x", x, y);
     ht_scope_close(scope);
     return status;
 }

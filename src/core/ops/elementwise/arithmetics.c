@@ -189,7 +189,7 @@ static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_n
     sum = ht__binary(&add, a, b);
     status = ht__check_result(what, "a", a, sum);
     if (status == HT_SUCCESS)
-        status = ht__replace_values(what, a, sum);
+        status = ht__replace_values(what, "a", a, sum);
     ht_scope_close(scope);
     return status;
 }

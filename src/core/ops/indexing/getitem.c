@@ -94,7 +94,7 @@ static ht_status write_values(const char *what, ht_tensor *place, ht_tensor *val
     if (values == NULL)
         return ht_error_get(NULL);
     return ht__replace_values(
-        what, place,
+        what, "x", place,
         ht__broadcast_to(what, "values", values, place->body->ndim, place->body->shape));
 }
 

@@ -361,7 +361,7 @@ ht_status ht__put_rows(const char *what, ht_tensor *x, const ht_row_index *index
     if (values == NULL)
         return ht_error_get(NULL);
     if (ht__check_in_place(what, "x", x, values) != HT_SUCCESS ||
-        (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, values)))
+        (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, "values", values)))
         return HT_ERR_STATE;
     node = ht_node_new(what, put_backward, 2, (ht_tensor *[]){x, values});
     if (node != NULL)

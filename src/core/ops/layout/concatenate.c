@@ -118,7 +118,8 @@ ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], i
     ht_status status;
     bool was;
 
-    if (!ht__check_operands(what, count, xs) || !ht__check_axis(what, xs[0], &axis))
+    if (!ht__check_operands(what, count, xs) ||
+        !ht__check_axis_of(what, "axis", "xs[0]", xs[0], &axis))
         return NULL;
     y = new_result(what, count, xs, axis);
     if (y == NULL)

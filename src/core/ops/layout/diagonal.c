@@ -105,8 +105,9 @@ static ht_tensor *diagonal(const char *what, ht_tensor *x, int64_t offset, int a
 
 ht_tensor *ht_diagonal(ht_tensor *x, int64_t offset, int axis0, int axis1)
 {
-    if (HT_IS_NULL(x, "ht_diagonal", "x") || !ht__check_axis("ht_diagonal", x, &axis0) ||
-        !ht__check_axis("ht_diagonal", x, &axis1))
+    if (HT_IS_NULL(x, "ht_diagonal", "x") ||
+        !ht__check_axis_of("ht_diagonal", "axis0", "x", x, &axis0) ||
+        !ht__check_axis_of("ht_diagonal", "axis1", "x", x, &axis1))
         return NULL;
     if (axis0 == axis1) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_diagonal: axis %d is given twice", axis0);

@@ -204,15 +204,15 @@ static ht_tensor *fit_values(const char *what, const ht_tensor *x, ht_tensor *va
     return fitting;
 }
 
-ht_status ht__replace_values(const char *what, ht_tensor *x, ht_tensor *values)
+ht_status ht__replace_values(const char *what, const char *name, ht_tensor *x, ht_tensor *values)
 {
     ht_tensor *fitting;
     bool was;
 
     if (values == NULL)
         return ht_error_get(NULL);
-    if (ht__check_in_place(what, "x", x, values) != HT_SUCCESS ||
-        (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, values)))
+    if (ht__check_in_place(what, name, x, values) != HT_SUCCESS ||
+        (ht_is_grad_enabled() && !ht__is_current(values) && !ht__catch_up(what, "values", values)))
         return HT_ERR_STATE;
     was = ht_set_grad_enabled(false);
     fitting = fit_values(what, x, values);
@@ -238,7 +238,7 @@ ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y)
     if (y == NULL || !ht__check_together_as(what, "x", x, "y", y))
         status = ht_error_get(NULL);
     else
-        status = ht__replace_values(what, x,
+        status = ht__replace_values(what, "x", x,
                                     ht__broadcast_to(what, "y", y, x->body->ndim, x->body->shape));
     ht_scope_close(scope);
     return status;

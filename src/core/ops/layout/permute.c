@@ -65,8 +65,9 @@ ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1)
 {
     int order[HT_MAX_NDIM];
 
-    if (HT_IS_NULL(x, "ht_transpose", "x") || !ht__check_axis("ht_transpose", x, &axis0) ||
-        !ht__check_axis("ht_transpose", x, &axis1))
+    if (HT_IS_NULL(x, "ht_transpose", "x") ||
+        !ht__check_axis_of("ht_transpose", "axis0", "x", x, &axis0) ||
+        !ht__check_axis_of("ht_transpose", "axis1", "x", x, &axis1))
         return NULL;
     for (int i = 0; i < x->body->ndim; i++)
         order[i] = i == axis0 ? axis1 : i == axis1 ? axis0 : i;

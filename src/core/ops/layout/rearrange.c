@@ -25,7 +25,8 @@ ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count, 
     for (int i = 0; i < count; i++) {
         int axis = from[i], place = to[i];
 
-        if (!ht__check_axis("ht_moveaxis", x, &axis) || !ht__check_axis("ht_moveaxis", x, &place))
+        if (!ht__check_axis_of("ht_moveaxis", "from", "x", x, &axis) ||
+            !ht__check_axis_of("ht_moveaxis", "to", "x", x, &place))
             return NULL;
         if ((gone >> axis & 1) != 0 || (taken >> place & 1) != 0) {
             HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
@@ -79,8 +80,8 @@ ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
 
 ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
 {
-    if (HT_IS_NULL(x, "ht_rot90", "x") || !ht__check_axis("ht_rot90", x, &axis0) ||
-        !ht__check_axis("ht_rot90", x, &axis1))
+    if (HT_IS_NULL(x, "ht_rot90", "x") || !ht__check_axis_of("ht_rot90", "axis0", "x", x, &axis0) ||
+        !ht__check_axis_of("ht_rot90", "axis1", "x", x, &axis1))
         return NULL;
     if (axis0 == axis1) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "ht_rot90: axis %d is given twice", axis0);

@@ -216,7 +216,8 @@ ht_tensor *ht_flatten(ht_tensor *x, int start_axis)
 {
     int64_t shape[HT_MAX_NDIM];
 
-    if (HT_IS_NULL(x, "ht_flatten", "x") || !ht__check_axis("ht_flatten", x, &start_axis))
+    if (HT_IS_NULL(x, "ht_flatten", "x") ||
+        !ht__check_axis_of("ht_flatten", "start_axis", "x", x, &start_axis))
         return NULL;
     memcpy(shape, x->body->shape, sizeof shape);
     shape[start_axis] = product(x->body->shape, start_axis, x->body->ndim);

@@ -236,7 +236,7 @@ static ht_status in_place(const ht_cumulative_row *row, const char *what, ht_ten
     y = ht__cumulative(&named, ht_is_grad_enabled() && ht__needs_grad(x) ? ht_copy(x) : x, axis);
     status = ht__check_result(what, "x", x, y);
     if (status == HT_SUCCESS)
-        status = ht__replace_values(what, x, y);
+        status = ht__replace_values(what, "x", x, y);
     ht_scope_close(scope);
     return status;
 }

@@ -54,7 +54,7 @@ ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double e
     if (in[X1]->body->ndim == 0)
         return ht_cosine_similarity(ht_expand_dims(in[X1], 0), ht_expand_dims(in[X2], 0), axis,
                                     eps);
-    if (!ht__check_axis("ht_cosine_similarity", in[X1], &axis))
+    if (!ht__check_axis_of("ht_cosine_similarity", "axis", "x1", in[X1], &axis))
         return NULL;
     for (int i = 0; i < OPERANDS; i++)
         in[i] = ht_div(in[i], ht_maximum(ht_vector_norm(in[i], 2, axis, true), ht_scalar(eps)));

@@ -41,6 +41,14 @@ bool ht__is_list(const char *what, int count, const void *items, const char *nam
     return false;
 }
 
+bool ht__is_missing(const char *what, const char *items, int i, const void *item)
+{
+    char name[NAME + 16];
+
+    snprintf(name, sizeof name, "%s[%d]", items, i);
+    return HT_IS_NULL(item, what, name);
+}
+
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
                                  const char *const names[], ht_module *const modules[])
 {
@@ -57,6 +65,8 @@ ht_module *ht__take_children(const char *what, ht_module *self, int count,
     for (int i = 0; i < count; i++) {
         if (status != HT_SUCCESS)
             ht_release(modules[i]); /* taken over, also when an earlier one was refused */
+        else if (ht__is_missing(what, "modules", i, modules[i]))
+            status = ht_error_get(NULL);
         else if (names == NULL)
             status = ht__append_child(what, self, modules[i]);
         else

@@ -9,6 +9,9 @@
 /* Whether items is a list of count items; false after an error of `what`, which names the list. */
 bool ht__is_list(const char *what, int count, const void *items, const char *name);
 
+/* Whether items[i] is NULL; true after the error of `what`, which names it. */
+bool ht__is_missing(const char *what, const char *items, int i, const void *item);
+
 /* A module of this type with `count` children, which it takes over also after an error; names NULL:
  * "0", "1", ... Owned. */
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,

@@ -25,7 +25,7 @@ ht_status ht_nn_module_list_append(ht_module *list, ht_module *module)
 {
     static const char what[] = "ht_nn_module_list_append";
 
-    if (!HT_IS_NULL(list, what, "the list"))
+    if (!HT_IS_NULL(list, what, "the list") && !HT_IS_NULL(module, what, "the module"))
         return ht__append_child(what, list, module);
     ht_release(module);
     return ht_error_get(NULL);
@@ -51,9 +51,14 @@ static ht_module *new_with_parameters(const char *what, const ht_module_type *ty
     if (!ht__is_list(what, count, parameters, "the list of parameters"))
         return NULL;
     self = ht_module_new(0, type);
-    for (int i = 0; i < count && status == HT_SUCCESS; i++)
-        status = names == NULL ? ht__append_parameter(what, self, parameters[i])
-                               : ht__module_add_parameter(what, self, names[i], parameters[i]);
+    for (int i = 0; i < count && status == HT_SUCCESS; i++) {
+        if (ht__is_missing(what, "parameters", i, parameters[i]))
+            status = ht_error_get(NULL);
+        else if (names == NULL)
+            status = ht__append_parameter(what, self, parameters[i]);
+        else
+            status = ht__module_add_parameter(what, self, names[i], parameters[i]);
+    }
     if (status == HT_SUCCESS)
         return self;
     ht_release(self);
@@ -69,7 +74,7 @@ ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter)
 {
     static const char what[] = "ht_nn_parameter_list_append";
 
-    if (HT_IS_NULL(list, what, "the list"))
+    if (HT_IS_NULL(list, what, "the list") || HT_IS_NULL(parameter, what, "the parameter"))
         return ht_error_get(NULL);
     return ht__append_parameter(what, list, parameter);
 }

@@ -161,7 +161,9 @@ static ht_module *parametrization_of(ht_module *module, const char *name, struct
         return NULL;
     if (made.dim == HT_NONE)
         made.dim = ht_tensor_ndim(weight) > 1 ? usual_dim(module) : 0;
-    return ht__check_axis(what, weight, &made.dim) ? new_parametrization(&made, weight) : NULL;
+    return ht__check_axis_of(what, "dim", name, weight, &made.dim)
+               ? new_parametrization(&made, weight)
+               : NULL;
 }
 
 static ht_status normalise(const char *function, ht_module *module, const char *name,

@@ -59,7 +59,8 @@ ht_status ht_nn_weight_norm(ht_module *module, const char *name, int dim)
     struct weight_norm data = {.dim = dim};
     ht_tensor *parameter = ht__module_parameter(what, module, name);
 
-    if (parameter == NULL || (dim != HT_NONE && !ht__check_axis(what, parameter, &data.dim)))
+    if (parameter == NULL ||
+        (dim != HT_NONE && !ht__check_axis_of(what, "dim", name, parameter, &data.dim)))
         return ht_error_get(NULL);
     return ht__register_parametrization(
         what, module, name, ht_module_new_ext(what, &type, sizeof data, &data), right_inverse);

@@ -31,7 +31,7 @@ static bool see_tensor(struct cut *cut, ht_tensor *x)
                 x->body->ndim == 0 ? "is a scalar" : "is on a communicator of several ranks", axis);
         return false;
     }
-    if (!ht__check_axis(cut->what, x, &axis))
+    if (!ht__check_axis_of(cut->what, "dim", "an input", x, &axis))
         return false;
     length = x->body->shape[axis];
     if (length > 0)
