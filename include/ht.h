@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libht: distributed tensors and data-parallel neural networks over MPI. Includes every topic;
- * ht/backend.h, for people who write a backend, is apart. */
+/* libht: distributed tensors and data-parallel neural networks over MPI. Includes every topic but
+ * ht/backend.h, which is for people who write a backend. */
 #ifndef HT_H
 #define HT_H
 

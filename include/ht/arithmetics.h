@@ -56,16 +56,16 @@ HT_API ht_tensor *ht_mul(ht_tensor *a, ht_tensor *b);
 /* a / b; integers and bool give float32. */
 HT_API ht_tensor *ht_div(ht_tensor *a, ht_tensor *b);
 
-/* a + b for a number b. */
+/* a + b for a number b. The dtype is that of a unless b has a higher kind: see ht/number.h. */
 HT_API ht_tensor *ht_add_scalar(ht_tensor *a, double b);
 
-/* a - b for a number b. */
+/* a - b for a number b. The dtype is that of a unless b has a higher kind: see ht/number.h. */
 HT_API ht_tensor *ht_sub_scalar(ht_tensor *a, double b);
 
-/* a b for a number b. */
+/* a b for a number b. The dtype is that of a unless b has a higher kind: see ht/number.h. */
 HT_API ht_tensor *ht_mul_scalar(ht_tensor *a, double b);
 
-/* a / b for a number b. */
+/* a / b for a number b; integers and bool give float32. */
 HT_API ht_tensor *ht_div_scalar(ht_tensor *a, double b);
 
 /* ht_add_scalar with any ht_number: a + b for an int64, a double or a complex number b. */
@@ -114,12 +114,12 @@ HT_API ht_tensor *ht_fmod(ht_tensor *a, ht_tensor *b);
  * Errors: HT_ERR_ARGUMENT if quotient or rest is NULL. */
 HT_API ht_status ht_divmod(ht_tensor *a, ht_tensor *b, ht_tensor **quotient, ht_tensor **rest);
 
-/* The greatest common divisor of integers a and b, not negative; gcd(0, 0) = 0. Not for bool.
+/* The greatest common divisor of integers a and b, at least 0; gcd(0, 0) = 0. Not for bool.
  *
  * Not differentiable. */
 HT_API ht_tensor *ht_gcd(ht_tensor *a, ht_tensor *b);
 
-/* The least common multiple of integers a and b, not negative. Not for bool.
+/* The least common multiple of integers a and b, at least 0; lcm(a, 0) = 0. Not for bool.
  *
  * Not differentiable. */
 HT_API ht_tensor *ht_lcm(ht_tensor *a, ht_tensor *b);
@@ -163,10 +163,10 @@ HT_API ht_status ht_remainder_(ht_tensor *a, ht_tensor *b);
 /* Replaces a by a - b trunc(a / b), see ht_fmod. */
 HT_API ht_status ht_fmod_(ht_tensor *a, ht_tensor *b);
 
-/* Replaces a by the greatest common divisor of a and b. */
+/* Replaces a by the greatest common divisor of a and b, see ht_gcd. */
 HT_API ht_status ht_gcd_(ht_tensor *a, ht_tensor *b);
 
-/* Replaces a by the least common multiple of a and b. */
+/* Replaces a by the least common multiple of a and b, see ht_lcm. */
 HT_API ht_status ht_lcm_(ht_tensor *a, ht_tensor *b);
 
 /* Replaces a by sqrt(a^2 + b^2), see ht_hypot. */

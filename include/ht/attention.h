@@ -89,9 +89,9 @@ HT_API ht_multihead_attention_options ht_multihead_attention_options_default(voi
  * key_padding_mask, row i takes the keys 0 to i and attn_mask is not read. A row whose keys are all
  * left out gives NaN with need_weights. Else its attention is 0. All of this is as in PyTorch.
  * embed_dim, num_heads: at least 1; embed_dim is a multiple of num_heads.
+ * Not collective.
  * Result: owned; process-local float32 parameters: in_proj_weight or q_proj_weight, k_proj_weight
  *   and v_proj_weight, in_proj_bias, bias_k, bias_v, out_proj.weight, out_proj.bias.
- * Not collective.
  * Errors: in the forward pass, HT_ERR_SHAPE or HT_ERR_DTYPE for a mask that does not fit, and
  * HT_ERR_ARGUMENT for inputs of other names or is_causal without attn_mask.
  * Source: torch.nn.MultiheadAttention. */
@@ -151,7 +151,7 @@ HT_API ht_module *ht_nn_transformer_encoder_layer(int64_t d_model, int num_heads
 HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads,
                                                   const ht_transformer_options *options);
 
-/* A stack of num_layers copies of layer, and norm behind them.
+/* A stack of num_layers copies of layer, followed by norm.
  *
  * Its inputs and its output are those of layer, but the name of src_mask is mask.
  * layer: copied by ht_module_clone and released, also after an error. NULL is HT_ERR_ARGUMENT.
@@ -162,8 +162,8 @@ HT_API ht_module *ht_nn_transformer_decoder_layer(int64_t d_model, int num_heads
  * Source: torch.nn.TransformerEncoder. */
 HT_API ht_module *ht_nn_transformer_encoder(ht_module *layer, int num_layers, ht_module *norm);
 
-/* A stack of num_layers copies of layer, and norm behind them. Its inputs and its output are those
- * of layer.
+/* A stack of num_layers copies of layer, followed by norm. Its inputs and its output are those of
+ * layer.
  *
  * layer: copied by ht_module_clone and released, also after an error. NULL is HT_ERR_ARGUMENT.
  * num_layers: at least 1.
@@ -173,7 +173,7 @@ HT_API ht_module *ht_nn_transformer_encoder(ht_module *layer, int num_layers, ht
  * Source: torch.nn.TransformerDecoder. */
 HT_API ht_module *ht_nn_transformer_decoder(ht_module *layer, int num_layers, ht_module *norm);
 
-/* An encoder and a decoder, each with a norm behind its layers.
+/* An encoder and a decoder, each followed by a norm.
  *
  * Its inputs are a list of src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask,
  * tgt_key_padding_mask and memory_key_padding_mask, of which the masks may be absent from the end.

@@ -22,7 +22,7 @@ HT_BEGIN_DECLS
  * result is ht_nn_device_parallel(module) over all of them. The program then steps `optimizer` and
  * applies `options` itself.
  *
- * module: moved, and retained by the wrapper. The caller still releases its own reference.
+ * module: moved, and retained by the wrapper. The caller still releases its reference.
  * optimizer: retained by the wrapper; updates parameters of the module. NULL averages gradients
  * during backward.
  * sync_bn: true converts BatchNorm to SyncBatchNorm on more than one rank of the world.
@@ -50,7 +50,7 @@ typedef enum ht_batch_policy {
  *
  * Each rank gets batch_size / ranks rows, from its own shard.
  *
- * dataset: the loader keeps its own copy; the caller still releases its reference.
+ * dataset: the loader keeps a copy; the caller still releases its reference.
  * options: NULL takes the defaults.
  * policy: for a batch_size that the number of ranks does not divide.
  * Collective over the dataset's communicator, agrees.

@@ -183,8 +183,8 @@ HT_API void *ht_node_context(ht_node *node, size_t bytes);
  * y: the result of the operation. It may be a view of an input; a write to it is then HT_ERR_STATE
  *   while gradients are recorded. It must not be an input itself, which is not checked: operations
  *   in place cannot be recorded this way.
- * Result: y itself, which stays with its owner. NULL if y is NULL, which is not an error of its own
- *   here, and after the error of ht_node_new. */
+ * Result: y itself, which stays with its owner. NULL if y is NULL, which does not raise a new
+ *   error, and after the error of ht_node_new. */
 HT_API ht_tensor *ht_node_set_output(ht_node *node, ht_tensor *y);
 
 /* Returns the tensor that the call number index (from 0) of ht_node_save saved in node.

@@ -18,8 +18,8 @@
 
 HT_BEGIN_DECLS
 
-/* Returns the next average of a tensor, of its shape, or NULL after an error. It runs with gradients
- * off.
+/* Returns the next average of a tensor, of its shape, or NULL after an error. It runs with
+ * gradients off.
  *
  * average: the one so far; value: that of the module, on the device of average. Both are borrowed.
  * updates: the number of updates before this one, at least 1.
@@ -71,13 +71,13 @@ HT_API ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_mod
  * or after an error. user is that of ht_update_bn. */
 typedef ht_value *ht_next_batch_fn(void *user);
 
-/* Makes the running statistics of the BatchNorm and SyncBatchNorm layers of module anew: the means
+/* Recomputes the running statistics of the BatchNorm and SyncBatchNorm layers of module: the means
  * over batches of one pass over the data.
  *
- * The layers begin with mean 0 and variance 1 and count their batches anew. The pass runs in
- * training and records nothing. The modes of all its modules, and the momentum of its layers, are as
- * before afterwards. A module without such layers that track statistics runs no batch. Other layers, such
- * as instance normalisation, are left out.
+ * The layers begin with mean 0 and variance 1 and count their batches from 0. The pass runs in
+ * training and records nothing. The modes of all its modules, and the momentum of its layers, are
+ * restored afterwards. A module without such layers that track statistics runs no batch. Other
+ * layers, such as instance normalisation, are left out.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.
  * Errors: those of the layers. The error of next, if it returned NULL after one; the statistics are

@@ -56,11 +56,11 @@ HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int
  * averager: counts the step.
  * parameters: a list value (ht_module_parameters) of process-local tensors, the same on all ranks.
  * Logically collective; in a step with an average it is collective and agrees on errors.
- * Errors: HT_ERR_ARGUMENT for an entry that is not a tensor, is split or cannot be written, and
- * for a list without a trainable parameter; HT_ERR_STATE for the result of a recorded operation;
- * HT_ERR_DTYPE for an entry that is not floating-point; HT_ERR_SHAPE if the numbers of elements
- * or the widest dtypes differ between ranks. Only a step with an average checks parameters, and
- * after an error the step is not counted. */
+ * Errors: HT_ERR_ARGUMENT for an entry that is not a tensor, is split or cannot be written, and for
+ * a list without a trainable parameter. HT_ERR_STATE for the result of a recorded operation.
+ * HT_ERR_DTYPE for an entry that is not floating-point. HT_ERR_SHAPE if the numbers of elements or
+ * the widest dtypes differ between ranks. Only a step with an average checks parameters, and after
+ * an error the step is not counted. */
 HT_API ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *averager,
                                                              ht_value *parameters);
 

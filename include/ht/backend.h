@@ -9,10 +9,10 @@
  * 0. If the backend cannot be used, it records the cause with services->fail, and returns another
  * number. A module links nothing of libht: it reaches the core through `services`.
  *
- * abi is the HT_BACKEND_ABI of the library. The function returns not 0 if its own is another. libht
- * then checks backend->abi, size, name and required functions itself. Modules stay loaded until
- * exit. So services stays valid, and backend keeps its address once the module was accepted. A
- * field of services exists only if it lies within services->size bytes.
+ * abi is the HT_BACKEND_ABI of the library. The function returns a value other than 0 if the module
+ * has another version. libht then checks backend->abi, size, name and required functions itself.
+ * Modules stay loaded until exit. So services stays valid, and backend keeps its address once the
+ * module was accepted. A field of services exists only if it lies within services->size bytes.
  *
  * Kernels. The headers in ht/kernels/ list them by name, with the struct of arguments of each. A
  * module adds each of its kernels for the dtypes that the kernel supports. A missing kernel runs on
@@ -40,7 +40,7 @@
  * because its caller did not know of the error. So the report also queues the work that lets later
  * updates run again.
  *
- * Threads. Several threads may call functions at once, also of one device: a loader has its own.
+ * Threads. Several threads may call functions at once, also of one device: a loader's thread does.
  *
  * Compatibility. Modules of this HT_BACKEND_ABI stay loadable, because additions are fields at the
  * end of ht_backend and ht_backend_services, kernels of new names, or new structs of arguments. The
@@ -156,7 +156,7 @@ typedef struct ht_backend {
     void (*memory_free)(void *stream, void *memory);
     int (*memory_copy)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind);
     int (*synchronize)(void *stream); /* waits for all work; NULL: work is never pending */
-    /* Bytes of memory and number of cores of a device; NULL: all devices are alike. */
+    /* Bytes of memory and number of cores of a device; NULL: all devices are equal. */
     void (*device_properties)(int index, size_t *memory, int *cores);
     /* Reports a kept error, without waiting; NULL: errors are never kept. */
     int (*poll)(void *stream);
@@ -173,11 +173,11 @@ typedef struct ht_backend {
      * call returned: it is the caller's again after a wait. NULL: any memory serves. */
     void *(*host_alloc)(size_t bytes);
     void (*host_free)(void *memory);
-    /* A copy between the host and a device beside the work of the stream. It begins after the event
-     * `after`; NULL: after all work that the stream was given before. Later work does not wait for
-     * it. `event` is recorded behind it, and may be `after`. Until a wait for this event, or
-     * stream_wait, nothing writes `from` on the device or touches `to`. `from` on the host is as
-     * with memory_copy. NULL: memory_copy serves; a backend without events has none. */
+    /* A copy between the host and a device, in parallel with the work of the stream. It begins
+     * after the event `after`; NULL: after all work that the stream was given before. Later work
+     * does not wait for it. `event` is recorded after it, and may be `after`. Until a wait for this
+     * event, or stream_wait, nothing writes `from` on the device or touches `to`. `from` on the
+     * host is as with memory_copy. NULL: memory_copy serves; a backend without events has none. */
     int (*copy_beside)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
                        void *after, void *event);
     /* A copy from one device of the backend to another, after the earlier work of both; the later

@@ -4,8 +4,8 @@
  *
  * For integers; for bool, they are the logical and, or, exclusive or, not. Broadcasting, promotion,
  * numbers, split, forms in place and errors are those of ht/arithmetics.h. Other dtypes are
- * HT_ERR_DTYPE. Logically collective, unless an operand has to be moved as there. Not
- * differentiable.
+ * HT_ERR_DTYPE. Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
+ * Not differentiable.
  * Source: heat.arithmetics. */
 #ifndef HT_BITWISE_H
 #define HT_BITWISE_H

@@ -123,9 +123,9 @@ typedef struct ht_run_log_options {
     const char *svg;   /* the same for curves, drawn again with each row. Names with the same last
                           word ("train_loss", "test_loss") share a panel */
     bool append; /* false: files start empty; true: a run resumes. Its first row names the columns
-                    of the CSV file, else HT_ERR_FORMAT. Rows of an interrupted run from the first
-                    row's place on are cut off. Rows before it are drawn too, if there is a CSV file
-                    to read them from */
+                    of the CSV file, else HT_ERR_FORMAT. Rows that an interrupted run wrote from
+                    the position of the first row on are removed. Earlier rows are drawn, too, if
+                    there is a CSV file to read them from */
 } ht_run_log_options;
 
 /* Returns the default options of ht_run_log_new: no files, append false. Not collective. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Communication hooks of the data-parallel wrapper. A hook takes the place of the plain average: it
- * decides how a bucket of gradients travels between the ranks.
+ * Communication hooks of the data-parallel wrapper. A hook replaces the plain average: it decides
+ * how a bucket of gradients travels between the ranks.
  *
  * Functions of a bucket are called inside a hook only; their bucket is not NULL. They are not
  * collective, unless a block says otherwise. Source: torch's DDP communication hooks. */
@@ -48,7 +48,7 @@ HT_API bool ht_grad_bucket_is_last(const ht_grad_bucket *bucket);
  * node.
  *
  * A hook may ask for its rank and size. It must not communicate on it by other calls than
- * ht_grad_bucket_sum, because each rank calls the hook at a moment of its own. */
+ * ht_grad_bucket_sum, because each rank calls the hook at a different time. */
 HT_API ht_comm *ht_grad_bucket_comm(ht_grad_bucket *bucket);
 
 /* Returns the factor of `bucket` that makes a sum over the ranks the wrapper's average.

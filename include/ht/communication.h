@@ -81,7 +81,7 @@ HT_BEGIN_DECLS
 /* Starts the library, and MPI unless the program has started it.
  *
  * MPI is asked for MPI_THREAD_MULTIPLE. A call while the library is started, by this function or by
- * ht_init_comm, is counted and does nothing; it needs an ht_finalize of its own.
+ * ht_init_comm, is counted and does nothing; it needs a matching ht_finalize.
  *
  * argc, argv: those of main; may be NULL.
  * Collective over the world.
@@ -160,7 +160,7 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 /* Makes a communicator of the ranks that pass the same color.
  *
  * comm: its ranks are divided; its error handler is that of the new communicator.
- * color: negative on a rank that joins none.
+ * color: negative to join no communicator.
  * key: the new communicator orders its ranks by key, and equal keys by their rank in comm.
  * Collective over comm.
  * Result: owned; NULL without an error if color is negative.
@@ -193,7 +193,7 @@ HT_API MPI_Comm ht_comm_mpi(const ht_comm *comm);
  *
  * nodes: the number of nodes.
  * node: the node of this rank, from 0.
- * local_rank: the place of this rank among the ranks on its node, from 0.
+ * local_rank: the index of this rank among the ranks on its node, from 0.
  * local_size: the number of ranks on this rank's node.
  * Not collective.
  * Errors: HT_ERR_ARGUMENT if comm is NULL. */
@@ -261,7 +261,7 @@ HT_API ht_status ht_wait(ht_request **request);
  *
  * request: stays the caller's, to be finished by ht_wait. NULL counts as done and gives the
  * thread's last error.
- * done: *done is set to the answer, true also if the operation has failed.
+ * done: *done is set to the answer, also true if the operation has failed.
  * Result: the status of the operation if it is done, else HT_SUCCESS.
  * Errors: HT_ERR_ARGUMENT if done is NULL. */
 HT_API ht_status ht_test(ht_request *request, bool *done);
@@ -285,7 +285,7 @@ HT_API ht_status ht_ssend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 
 /* ht_send of buffer to dest of comm, with tag, that ends at once, because it sends a copy.
  *
- * Copies are the library's own, not in the buffer of MPI_Buffer_attach. Memory alone limits their
+ * The library makes the copies, not in the buffer of MPI_Buffer_attach. Memory alone limits their
  * number. ht_finalize waits for copies that are not yet received, under HT_TIMEOUT. */
 HT_API ht_status ht_bsend(ht_comm *comm, ht_tensor *buffer, int dest, int tag);
 
@@ -388,9 +388,9 @@ HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 
 /* Exchanges rows (indices along dimension 0) between all ranks of comm, in rank order.
  *
- * send: its local part has the rows of all send_counts together.
+ * send: its local part has sum(send_counts) rows.
  * send_counts: send_counts[r] rows go to rank r; at least 0.
- * recv: its local part has the rows of all recv_counts together.
+ * recv: its local part has sum(recv_counts) rows.
  * recv_counts: recv_counts[r] rows come from rank r. Rank r sends as many, else HT_ERR_SHAPE. */
 HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],
                               ht_tensor *recv, const int64_t recv_counts[]);
@@ -404,23 +404,23 @@ HT_API ht_status ht_alltoallv(ht_comm *comm, ht_tensor *send, const int64_t send
  * recv: recv[r] comes from rank r; NULL receives nothing. */
 HT_API ht_status ht_alltoallw(ht_comm *comm, ht_tensor *send[], ht_tensor *recv[]);
 
-/* Non-blocking ht_bcast over comm: buffer and root as there. */
+/* Non-blocking ht_bcast of buffer from root over comm. */
 HT_API ht_request *ht_ibcast(ht_comm *comm, ht_tensor *buffer, int root);
 
-/* Non-blocking ht_allreduce over comm: send, recv and op as there. */
+/* Non-blocking ht_allreduce over comm of send to recv by op. */
 HT_API ht_request *ht_iallreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 
-/* Non-blocking ht_reduce over comm: send, recv, op and root as there. */
+/* Non-blocking ht_reduce over comm of send to recv at root by op. */
 HT_API ht_request *ht_ireduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                               int root);
 
-/* Non-blocking ht_scan over comm: send, recv and op as there. */
+/* Non-blocking ht_scan over comm of send to recv by op. */
 HT_API ht_request *ht_iscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 
-/* Non-blocking ht_exscan over comm: send, recv and op as there. */
+/* Non-blocking ht_exscan over comm of send to recv by op. */
 HT_API ht_request *ht_iexscan(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op);
 
-/* Non-blocking ht_allgather over comm: send and recv as there.
+/* Non-blocking ht_allgather over comm of send to recv.
  *
  * The parts must be those of ht_comm_chunk. */
 HT_API ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
@@ -431,7 +431,7 @@ HT_API ht_request *ht_iallgather(ht_comm *comm, ht_tensor *send, ht_tensor *recv
 HT_API ht_request *ht_iallgatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                   const int64_t counts[]);
 
-/* Non-blocking ht_gather over comm: send, recv and root as there. Parts have equal length. */
+/* Non-blocking ht_gather over comm of send to recv at root. Parts have equal length. */
 HT_API ht_request *ht_igather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
 
 /* ht_igather over comm of parts of any length: send, recv and root as in ht_gather.
@@ -440,7 +440,7 @@ HT_API ht_request *ht_igather(ht_comm *comm, ht_tensor *send, ht_tensor *recv, i
 HT_API ht_request *ht_igatherv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                const int64_t counts[], int root);
 
-/* Non-blocking ht_scatter over comm: send, recv and root as there. Parts have equal length. */
+/* Non-blocking ht_scatter over comm of send at root to recv. Parts have equal length. */
 HT_API ht_request *ht_iscatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, int root);
 
 /* ht_iscatter over comm of parts of any length: send, recv and root as in ht_scatter.
@@ -449,10 +449,10 @@ HT_API ht_request *ht_iscatter(ht_comm *comm, ht_tensor *send, ht_tensor *recv, 
 HT_API ht_request *ht_iscatterv(ht_comm *comm, ht_tensor *send, ht_tensor *recv,
                                 const int64_t counts[], int root);
 
-/* Non-blocking ht_alltoall over comm: send and recv as there. */
+/* Non-blocking ht_alltoall over comm of send to recv. */
 HT_API ht_request *ht_ialltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 
-/* Non-blocking ht_alltoallv over comm: send, send_counts, recv and recv_counts as there.
+/* Non-blocking ht_alltoallv over comm; send, send_counts, recv and recv_counts as in ht_alltoallv.
  *
  * The counts of two ranks are not compared. */
 HT_API ht_request *ht_ialltoallv(ht_comm *comm, ht_tensor *send, const int64_t send_counts[],

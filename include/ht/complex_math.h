@@ -19,13 +19,13 @@
 
 HT_BEGIN_DECLS
 
-/* The complex conjugate of x, in memory of its own; x itself if it is not complex. */
+/* The complex conjugate of x, in new memory; x itself if it is not complex. */
 HT_API ht_tensor *ht_conj(ht_tensor *x);
 
-/* The real part of x, in memory of its own; x itself if it is not complex. */
+/* The real part of x, in new memory; x itself if it is not complex. */
 HT_API ht_tensor *ht_real(ht_tensor *x);
 
-/* The imaginary part of x, in memory of its own; zeros of its dtype if x is not complex. */
+/* The imaginary part of x, in new memory; zeros of its dtype if x is not complex. */
 HT_API ht_tensor *ht_imag(ht_tensor *x);
 
 /* The angle of x from the positive real axis, in [-pi, pi].

@@ -25,7 +25,7 @@ typedef struct ht_batch {
     ht_tensor *const *arrays; /* rows of all arrays */
     int count;                /* of arrays */
     int64_t rows;             /* number of rows */
-    const int64_t *row_ids;   /* their places in the file; borrowed */
+    const int64_t *row_ids;   /* their indices in the file; borrowed */
 } ht_batch;
 
 /* Returns `batch` as a map: "data", "target" (if there is one), and a list "more" of further
@@ -127,7 +127,7 @@ HT_API ht_dataloader_options ht_dataloader_options_default(void);
  * order depends on (seed, epoch, rank) alone. The file is opened here and may lose its name
  * afterwards.
  *
- * dataset: the loader keeps its own copy, rows included; the caller still releases its reference.
+ * dataset: the loader keeps a copy, rows included; the caller still releases its reference.
  * options: NULL takes the defaults.
  * Collective over the dataset's communicator, agrees.
  * Result: owned.
@@ -193,10 +193,10 @@ HT_API ht_value *ht_dataloader_state_dict(const ht_dataloader *loader);
 /* Loads a state of ht_dataloader_state_dict: resumes at its position.
  *
  * On the same number of ranks, the same rows follow in the same order. Batches of the same size are
- * then the same batches. On another number of ranks, the remaining rows of all ranks are dealt out
- * anew, in nearly equal shards. The loader takes the seed of the state, and keeps its own batch
- * size and remainder rule. With HT_REMAINDER_UNEVEN, every row of the epoch comes exactly once in
- * all. The other rules drop or repeat rows of the new shards. Chunks of the file without a
+ * then the same batches. On another number of ranks, the remaining rows of all ranks are
+ * redistributed in nearly equal shards. The loader takes the seed of the state, and keeps its own
+ * batch size and remainder rule. With HT_REMAINDER_UNEVEN, every row of the epoch comes exactly
+ * once in all. The other rules drop or repeat rows of the new shards. Chunks of the file without a
  * remaining row are mostly not read. An error of the loader (ht_dataloader_status) is cleared.
  *
  * loader: unchanged if the state does not fit.

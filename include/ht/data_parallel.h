@@ -96,7 +96,7 @@ HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optim
 HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                           const ht_data_parallel_options *options);
 
-/* Puts a wrapper in the place of each child of `module` that has trainable parameters.
+/* Replaces each child of `module` that has trainable parameters by a wrapper.
  *
  * Use it for models whose parts are trained in turns, such as a generator and its discriminator. A
  * child's wrapper gets the optimizers that hold parameters of the child. A backward pass is
@@ -145,10 +145,11 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * NULL stands for a missing loss, here and in ht_backward(NULL): the call returns that error. All
  * ranks get the error when they wait for the averages of this pass, and nothing is updated.
  *
- * With several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those that
- * made its inputs. If none has failed, it takes all that have run forward without a backward pass.
- * That is too much where the loss of a discriminator fails while its generator waits. Call this
- * with NULL then, for each wrapper that the loss would have reached, the one that ran last first.
+ * With several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those
+ * that made its inputs. If none has failed, it takes all that have run forward without a backward
+ * pass. That is too much where the loss of a discriminator fails while its generator waits. Call
+ * this with NULL then, for each wrapper that the loss would have reached, the one that ran last
+ * first.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.
@@ -210,7 +211,7 @@ HT_API ht_status ht_data_parallel_no_sync_end(ht_module *wrapper);
 
 /* Decides for the next forward passes of `wrapper` whether their gradients are exchanged.
  *
- * It is ht_data_parallel_no_sync_begin for code that decides anew for each forward pass.
+ * It is ht_data_parallel_no_sync_begin for code that decides for each forward pass.
  *
  * sync: false is a region that lasts until true. true does not end regions of no_sync_begin.
  * Logically collective.

@@ -20,7 +20,7 @@
  * Errors: HT_ERR_SHAPE for operands that are not matrices, or not square where they must be.
  * HT_ERR_DTYPE for 16-bit numbers. An element that is an error is one on all ranks; ht_qr and ht_lu
  * accept NaN and infinities.
- * HT_ERR_ARGUMENT if NULL takes the place of a result, unless a comment allows it. */
+ * HT_ERR_ARGUMENT if the pointer for a result is NULL, unless a comment allows it. */
 #ifndef HT_DECOMPOSITIONS_H
 #define HT_DECOMPOSITIONS_H
 
@@ -143,10 +143,10 @@ HT_API ht_status ht_reigh_ext(ht_tensor *a, int64_t count, int64_t oversamples,
  *
  * The SVD of each rank's part is truncated; a tree over the ranks merges and truncates the results.
  * A last SVD is that of x projected on the columns that remain.
- * rank: at least 0, where 0 means any.
- * u, s, vh: receive (m, k), (k) and (k, n), like those of ht_svd; NULL: not wanted. k is rank, or
- * less if x has fewer singular values that are not 0, but at least 1. u is split if x is split by
- * rows, vh if x is split by columns; the others have no split.
+ * rank: at least 0; 0 sets no limit.
+ * u, s, vh: receive (m, k), (k) and (k, n), like those of ht_svd; NULL: not wanted. k is at
+ * most rank, and at most the number of singular values of x that are not 0, but at least 1. u is
+ * split if x is split by rows, vh if x is split by columns; the others have no split.
  * error: receives |x - u diag(s) vh| / |x| in the Frobenius norm; NULL: not wanted.
  * Not differentiable.
  * Errors: HT_ERR_SHAPE for a batch. HT_ERR_ARGUMENT for a rank below 0, or if an element is NaN or
@@ -159,13 +159,13 @@ HT_API ht_status ht_hsvd_rank(ht_tensor *x, int64_t rank, ht_tensor **u, ht_tens
  *
  * rtol: 0 to 1; 0 means no tolerance.
  * u, s, vh, error: as for ht_hsvd_rank.
- * Errors: as of ht_hsvd_rank, with rtol in the place of rank. */
+ * Errors: as of ht_hsvd_rank, with rtol instead of rank. */
 HT_API ht_status ht_hsvd_rtol(ht_tensor *x, double rtol, ht_tensor **u, ht_tensor **s,
                               ht_tensor **vh, double *error);
 
 /* ht_hsvd_rank of x (rank, u, s, vh, error) that also obeys rtol, as ht_hsvd_rtol does.
  *
- * rank: at least 0, where 0 means any.
+ * rank: at least 0; 0 sets no limit.
  * rtol: 0 to 1; 0 means no tolerance.
  * safety: singular values beyond rank that are kept until the last SVD; from 0 on, 5 in the short
  * forms.

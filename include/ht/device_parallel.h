@@ -58,8 +58,8 @@ HT_API ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[
 /* Runs one forward pass as ht_nn_device_parallel does, without a wrapper.
  *
  * module: not retained.
- * inputs: those of the pass.
- * device_ids, count, output_device, dim: as there.
+ * inputs: the arguments of module's forward; not retained.
+ * device_ids, count, output_device, dim: as in ht_nn_device_parallel.
  * Not collective.
  * Result: the outputs, scoped; NULL after an error.
  * Errors: those of ht_nn_device_parallel.

@@ -2,8 +2,8 @@
  *
  * Devices. No call here is collective; ranks may use different devices.
  *
- * "cpu" is "cpu:0". "cpu:1", "cpu:2", ... are virtual host devices, each with memory accounting of
- * its own. Other names are devices of backend modules: "cuda:0" loads libht_cuda.so. A module is
+ * "cpu" is "cpu:0". "cpu:1", "cpu:2", ... are virtual host devices, each with separate memory
+ * accounting. Other names are devices of backend modules: "cuda:0" loads libht_cuda.so. A module is
  * loaded on first use, from HT_BACKEND_PATH and then from the library's own folder.
  *
  * Errors: HT_ERR_ARGUMENT for NULL (ht_error_get), unless a comment says otherwise. */
@@ -22,8 +22,8 @@ HT_BEGIN_DECLS
  * Result: borrowed; lives until ht_finalize.
  * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed or NULL, HT_ERR_UNSUPPORTED if the
  * backend is missing or cannot be loaded, and HT_ERR_DEVICE if it has no such device. HT_ERR_STATE
- * for several devices and no index before ht_init. A backend that refuses to start gives the code
- * of its own error. */
+ * for several devices and no index before ht_init. A backend that refuses to start gives its error
+ * code. */
 HT_API ht_device *ht_device_get(const char *name);
 
 /* Returns the device on which the calling thread makes new tensors; "cpu" at first.

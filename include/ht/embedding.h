@@ -80,8 +80,8 @@ HT_API ht_embedding_bag_options ht_embedding_bag_options_default(void);
  *   axis 0; or with offsets (n), not split.
  * weight: (rows, columns), floating.
  * offsets: (bags), integers: bag i begins at indices[offsets[i]]; (bags + 1) with
- *   include_last_offset. Ascending from 0, not split, the same on all ranks. NULL for indices of two
- *   axes.
+ *   include_last_offset. Ascending from 0, not split, the same on all ranks. NULL for indices of
+ *   two axes.
  * options: NULL means the defaults.
  * Collective if indices are split.
  * Result: (bags, columns), split as indices, of the dtype of weight.

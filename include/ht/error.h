@@ -5,8 +5,8 @@
  * The first function that knows the cause makes the message. Then the error handler of the
  * communicator runs.
  *
- * HT_ERRORS_ABORT, the default: the job ends with exit code 1. Ranks that fail alike are named in
- * one message, which the lowest of them prints.
+ * HT_ERRORS_ABORT, the default: the job ends with exit code 1. Ranks with the same failure are
+ * named in one message, which the lowest of them prints.
  *
  * HT_ERRORS_RETURN: the function returns the error.
  * - A function that returns a tensor returns NULL; an action returns its ht_status.
@@ -17,7 +17,7 @@
  *   error, too, unless its comment says otherwise; ht_error_get still returns that error.
  * - Operands are all pointers that a call takes: handles, strings (names, paths, keys), functions,
  *   streams, lists of at least one item, and addresses of results. The comment of a call says where
- *   NULL has a meaning of its own. `user`, the argument of a function of the program, may be NULL.
+ *   NULL has another meaning. `user`, the argument of a function of the program, may be NULL.
  * - A struct of options whose size its default function did not set is HT_ERR_ARGUMENT.
  * - A value that its enumeration lacks is HT_ERR_ARGUMENT, unless a comment says otherwise.
  * - A tensor or value that a call hands over by an address is set on success only, unless its
@@ -116,7 +116,7 @@ HT_API ht_status ht_error_raise(ht_comm *comm, ht_status code, const char *forma
  * comm: the communicator of these ranks.
  * mine: the error that this rank found, or HT_SUCCESS; HT_ERR_ARGUMENT replaces another value.
  * format: the message, in printf's notation. If mine is HT_SUCCESS, it is not read and this rank
- * records nothing of its own.
+ * records nothing.
  * Collective over comm, agrees.
  * Result: HT_SUCCESS if no rank failed, otherwise the error.
  * Errors: HT_ERR_ARGUMENT if comm is NULL. */

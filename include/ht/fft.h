@@ -104,7 +104,7 @@ HT_API ht_tensor *ht_rfft2(ht_tensor *x);
  *
  * The last of the axes is transformed as by ht_irfft, to the length 2 (length - 1), the others as
  * by ht_ifft.
- * x: any dtype, in general complex. */
+ * x: in general complex. */
 HT_API ht_tensor *ht_irfft2(ht_tensor *x);
 
 /* Returns the forward transform of a real x along all axes, with HT_FFT_BACKWARD.
@@ -118,7 +118,7 @@ HT_API ht_tensor *ht_rfftn(ht_tensor *x);
  *
  * The last of the axes is transformed as by ht_irfft, to the length 2 (length - 1), the others as
  * by ht_ifft.
- * x: any dtype, in general complex.
+ * x: in general complex.
  * Errors: HT_ERR_ARGUMENT for an x without axes. */
 HT_API ht_tensor *ht_irfftn(ht_tensor *x);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers as functions, without state. Activations and losses have headers of their own, which this
- * one includes.
+ * Layers as functions, without state. Activations and losses have separate headers, which this one
+ * includes.
  *
  * Inputs may be split along the batch axis (0), unless a comment says otherwise; the result then
  * has that split and its slabs, too. Weights and biases of a split input are replicated on its
@@ -28,7 +28,7 @@ HT_BEGIN_DECLS
  *
  * x: (..., in).
  * weight: (out, in), or (in) for one output.
- * bias: (out), or () beside a weight (in), or NULL.
+ * bias: (out), or () for a weight (in), or NULL.
  * Result: (..., out), or (...) of a weight (in). */
 HT_API ht_tensor *ht_linear(ht_tensor *x, ht_tensor *weight, ht_tensor *bias);
 

@@ -50,8 +50,8 @@ HT_API ht_gradcheck_options ht_gradcheck_options_default(void);
  *     |gradient - difference| <= atol + rtol |difference|
  *
  * The gradients are those of one number, the sum of w y with fixed weights w from 0.5 to 1.5. Real
- * and imaginary parts of a complex y have weights of their own, and each part of a complex input is
- * a number to be compared. f runs twice for each number. Other leaves of the graph of f get
+ * and imaginary parts of a complex y have separate weights, and each part of a complex input is a
+ * number to be compared. f runs twice for each number. Other leaves of the graph of f get
  * gradients, too; those of inputs are as before afterwards.
  * f, user: the function, and its second argument.
  * count, inputs: those that require gradients are compared. They are float64 or complex128 leaves,
@@ -73,8 +73,8 @@ HT_API ht_status ht_gradcheck(ht_gradcheck_fn *f, int count, ht_tensor *inputs[]
  * leaf that requires a gradient, with its shape and dtype. Arrows go from operands to results.
  * x: a tensor that requires gradients, before the backward pass that releases its graph. After that
  *   pass, the file has the last operation alone, without an error.
- * names: a map from names to leaves, such as ht_module_state_dict gives. Items that are no leaf of
- *   the graph are ignored, also numbers. NULL: no names.
+ * names: a map from names to leaves, such as ht_module_state_dict gives. Numbers, and tensors that
+ *   are not leaves of the graph, are ignored. NULL: no names.
  * path: of the file, which the lowest rank of the communicator of x writes.
  * Collective, agrees.
  * Errors: HT_ERR_ARGUMENT if names is not a map; HT_ERR_STATE if x does not require gradients;
@@ -101,8 +101,8 @@ typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
  *   exchanges. A rank that fails before one of them gives an error to the ranks that wait there.
  *   It does not for ht_barrier, ht_gather, ht_allgather, ht_scatter, ht_reduce_scatter and
  *   non-blocking calls.
- * count, inputs: given to f; items may be NULL. Tensors that f uses besides are used again as they
- *   are then: parameters, for example.
+ * count, inputs: given to f; items may be NULL. The second run uses the current values of other
+ *   tensors, such as parameters.
  * Collective as f is, in forward and again in backward.
  * Result: that of f. If gradients are off, f just runs.
  * Errors: those of f, or HT_ERR_STATE if it returns NULL without one. HT_ERR_ARGUMENT for a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Selection of elements by place and by condition. Source: heat.indexing, and [] of heat's tensors.
+ * Selection of elements by index and by condition. Source: heat.indexing, and [] of heat's tensors.
  *
  * Results are scoped, and have the dtype of x unless a comment says otherwise. */
 #ifndef HT_INDEXING_H
@@ -41,11 +41,11 @@ HT_API ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[]);
 
 /* x[key] = values. The graph records it like ht_copy_.
  *
- * Only places in x[key] are written. Only values that another rank holds are sent. If tensors name
- * a place several times, the last value stays.
+ * Only elements in x[key] are written. Only values that another rank holds are sent. If tensors
+ * name an element several times, the last value stays.
  * key: count items (ht_getitem).
  * values: converted to the dtype of x and broadcast to the shape of x[key]. They may be a number
- * (ht_scalar), which fills. They may overlap x: they are read first.
+ * (ht_scalar), which is assigned to every element. They may overlap x: they are read first.
  * Collective if the key has tensors, and one of them or values is split, or a mask stands at the
  * split axis of x. For a key without tensors, collective if values are split, unless x[key] is a
  * view in the slabs of values.
@@ -55,7 +55,7 @@ HT_API ht_status ht_setitem_(ht_tensor *x, int count, const ht_index key[], ht_t
 
 /* x[key] += values, written as ht_setitem_ does.
  *
- * A place that tensors name several times gets the sum of all values. They are added one after
+ * An element that tensors name several times gets the sum of all values. They are added one after
  * another in their order, on any number of ranks.
  * key: count items (ht_getitem).
  * values: as for ht_setitem_.
@@ -69,7 +69,8 @@ HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_te
  *
  * indices: integers, of any shape; negative ones count from the end.
  * axis: HT_NONE takes elements of x in row-major order, as from one axis.
- * Collective if ht_getitem with these indices is; split, gradient and errors are as there.
+ * Collective if ht_getitem with these indices is; split, gradient and errors are those of
+ * ht_getitem.
  * Collective too for HT_NONE if x is split.
  * Errors: HT_ERR_DTYPE for a mask, HT_ERR_ARGUMENT for an axis that x lacks.
  * Source: heat.take, numpy.take. */
@@ -91,7 +92,8 @@ HT_API ht_tensor *ht_nonzero(ht_tensor *x);
  * mask: a mask of another dtype is true where it is not 0.
  * a, b: they promote, and may be numbers (ht_scalar); two numbers have their own dtypes, int64 or
  *   float64. All three operands broadcast.
- * Logically collective. Differentiable in a and b: each gets the gradient where it was chosen.
+ * Logically collective; collective if an operand has to be moved (ht/arithmetics.h). Differentiable
+ * in a and b: each gets the gradient where it was chosen.
  * Result: split and errors are those of ht/arithmetics.h. */
 HT_API ht_tensor *ht_where(ht_tensor *mask, ht_tensor *a, ht_tensor *b);
 

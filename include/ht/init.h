@@ -3,17 +3,18 @@
  * Initial values of parameters: the functions of torch.nn.init. Two more are in ht/nn.h:
  * ht_nn_init_uniform and ht_nn_init_kaiming_uniform.
  *
- * x is a contiguous tensor of a floating dtype. Its values are drawn from the seed of ht_nn_seed, one
- * draw after another; a split x gets the same values on any number of ranks. For a weight (outputs,
- * inputs, window...), fan_in is inputs times the elements of a window, and fan_out is outputs times
- * these.
+ * x is a contiguous tensor of a floating dtype. Its values are drawn from the seed of ht_nn_seed,
+ * one draw after another; a split x gets the same values on any number of ranks. For a weight
+ * (outputs, inputs, window...), fan_in is inputs times the elements of a window, and fan_out is
+ * outputs times these.
  *
  * x may be a leaf that requires gradients, also while gradients are recorded: nothing is recorded.
  * A graph that saved x is out of date then.
  *
  * Logically collective, unless a block says otherwise. Every function with a status has
  * HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not finite or
- * outside of its range. It has HT_ERR_STATE for an x that cannot be written: a number (ht_scalar) or a read-only view. */
+ * outside of its range. It has HT_ERR_STATE for an x that cannot be written: a number (ht_scalar)
+ * or a read-only view. */
 #ifndef HT_INIT_H
 #define HT_INIT_H
 
@@ -93,8 +94,8 @@ HT_API ht_status ht_nn_init_xavier_normal(ht_tensor *x, double gain);
 HT_API ht_status ht_nn_init_kaiming_uniform_ext(ht_tensor *x, double a, ht_fan_mode mode,
                                                 const char *nonlinearity);
 
-/* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan_in), where gain is that of
- * "leaky_relu" with the negative slope a. Errors: HT_ERR_SHAPE for fewer than 2 axes. */
+/* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan_in), where gain is that
+ * of "leaky_relu" with the negative slope a. Errors: HT_ERR_SHAPE for fewer than 2 axes. */
 HT_API ht_status ht_nn_init_kaiming_normal(ht_tensor *x, double a);
 
 /* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan).
@@ -114,8 +115,8 @@ HT_API ht_status ht_nn_init_kaiming_normal_ext(ht_tensor *x, double a, ht_fan_mo
  * Source: torch.nn.init.orthogonal_. */
 HT_API ht_status ht_nn_init_orthogonal(ht_tensor *x, double gain);
 
-/* Draws x from the normal distribution with mean 0 and this std, and sets the part `sparsity` of each
- * column to 0, rounded up.
+/* Draws x from the normal distribution with mean 0 and this std, and sets the part `sparsity` of
+ * each column to 0, rounded up.
  *
  * x: 2 axes.
  * sparsity: 0 to 1.

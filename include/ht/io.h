@@ -21,13 +21,14 @@
  * Savers. They are collective over the communicator of x, which may have any split and device, and
  * stays as it is. They take the path of rank 0 as it is: unlike numpy.save, they add no ending to
  * it.
- * A new file NAME is written as NAME.part, and gets its own name when it is complete. A file that is
- * called so is removed. Space is reserved first, so that a full disk is HT_ERR_IO on all ranks. After an error the new file is
- * removed, and the file that it was to replace is intact. A file that is replaced keeps its
- * permissions. A symbolic link stays: the file that it leads to is replaced.
+ * A new file NAME is written as NAME.part, and renamed when it is complete. An existing file of the
+ * name NAME.part is removed. Space is reserved first, so that a full disk is HT_ERR_IO on all
+ * ranks. After an error the new file is removed, and the file that it was to replace is intact. A
+ * file that is replaced keeps its permissions. A symbolic link stays: the file that it leads to is
+ * replaced.
  * A process-local tensor is saved by its rank alone. If several ranks save one each to the same
- * file, the file is that of the last rank, complete. Rather, give each rank a file of its own, save
- * on one rank, or save one tensor of all ranks (ht_array_from_local). */
+ * file, the last rank's complete file remains. Instead, give each rank its own file, save on one
+ * rank, or save one tensor of all ranks (ht_array_from_local). */
 #ifndef HT_IO_H
 #define HT_IO_H
 
@@ -61,9 +62,8 @@ HT_API ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dty
  * bool is stored as uint8, float16 and bfloat16 as float32, and complex as a compound {r, i}.
  *
  * dataset: groups on the way to the name are made.
- * mode: "w" makes the file anew. "a" adds to the file, or replaces the data set. If adding fails,
- *   the file is as it was before. Only one rank at a time may add to a file, with a barrier in
- *   between.
+ * mode: "w" replaces the file. "a" adds to the file, or replaces the data set. If adding fails, the
+ *   file is as it was before. Only one rank at a time may add to a file, with a barrier in between.
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_ARGUMENT if mode is another, or a name is empty or too long, or dataset has an
  * empty part or ".". HT_ERR_IO if the write fails, or the name in the file belongs to an object
@@ -181,13 +181,12 @@ HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, ch
 
 /* Writes x to the CSV file path: the header, and then a line for each row.
  *
- * The locale does not matter. Bool is written as 1 or 0, and what is not finite as nan, inf or
- * -inf.
+ * The locale does not matter. Bool is written as 1 or 0, and non-finite values as nan, inf or -inf.
  *
  * x: one axis (one number a line) or two, not complex.
  * header: the text before the rows; a line end is added unless it has one. NULL: no header.
  * decimals: the digits after the point of a floating dtype, up to 60. A negative value writes as
- *   many digits as it takes to read the same numbers again.
+ *   many digits as are needed to read the same numbers again.
  * separator: stands between the numbers of a row; ht_load_csv has the rules.
  * Collective over the communicator of x, agrees.
  * Errors: HT_ERR_SHAPE or HT_ERR_DTYPE if x does not fit. HT_ERR_ARGUMENT if decimals or separator
@@ -225,13 +224,13 @@ HT_API ht_status ht_save(ht_tensor *x, const char *path, const char *dataset);
 
 /* Locks HDF5 for the calling thread.
  *
- * HDF5 is not thread-safe, and the library reads on threads of its own. A program that calls HDF5
+ * HDF5 is not thread-safe, and the library reads on further threads. A program that calls HDF5
  * itself while loaders are alive takes this lock around its calls. A thread may take it again.
  *
  * Not collective. */
 HT_API void ht_hdf5_lock(void);
 
-/* Releases one ht_hdf5_lock of the calling thread, which must have one. Not collective. */
+/* Releases one ht_hdf5_lock of the calling thread, which must hold it. Not collective. */
 HT_API void ht_hdf5_unlock(void);
 
 HT_END_DECLS

@@ -42,7 +42,7 @@ typedef struct ht_index {
     ht_tensor *tensor;         /* of a tensor item; borrowed */
 } ht_index;
 
-/* An end of a slice that is left open; both ends of x[:] are. */
+/* An end of a slice that is left open, as both are in x[:]. */
 #define HT_OPEN INT64_MIN
 
 /* Returns the slice of every step-th element from start to stop; stop itself is not part of it.

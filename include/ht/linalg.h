@@ -54,7 +54,7 @@ HT_API ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b);
 
 /* Returns the sum of conj(a) b along one axis of the shape to which a and b broadcast.
  *
- * a, b: an operand may be a number (ht_scalar), on any number of ranks.
+ * a, b: one of them may be a number (ht_scalar), on any number of ranks.
  * axis: HT_NONE is the last one.
  * keepdims: the axis stays, with length 1.
  * Result: split as the result of ht_sum; the dtype is that of ht_vdot.

@@ -3,7 +3,8 @@
  * Logical operations and tests of numbers, element by element; the result is bool.
  *
  * A number is true unless it is 0; NaN is true. Broadcasting, promotion, numbers, split and errors
- * are those of ht/arithmetics.h. Logically collective, unless a function's comment says otherwise.
+ * are those of ht/arithmetics.h. Unless a function's comment says otherwise, logically collective;
+ * collective if an operand has to be moved.
  * Not differentiable.
  * Source: heat.logical. */
 #ifndef HT_LOGICAL_H

@@ -15,8 +15,8 @@
  * operand is split along an axis that the result has, unless a comment says otherwise. If operands
  * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
  * a gradient of zeros; PyTorch returns NaN.
- * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x is floating, or the
- * operands in its place (x1 and x2, log_probs, ...) are, and the others are real; ht_mse_loss and
+ * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x, or the operands instead
+ * of it (x1 and x2, log_probs, ...), are floating, and the others are real; ht_mse_loss and
  * ht_l1_loss do not need it.
  * HT_ERR_DTYPE for classes of another dtype than integers. HT_ERR_ARGUMENT for an invalid reduction
  * or parameter.
@@ -29,8 +29,8 @@
 HT_BEGIN_DECLS
 
 /* How the losses of elements or samples become one. No ht_reduce_op has these values, so that
- * HT_SUM in the place of HT_OP_SUM is an error, not a product. HT_BATCH_MEAN, the sum divided by
- * the length of axis 0, is for ht_kl_div alone. */
+ * HT_SUM instead of HT_OP_SUM is an error, not a product. HT_BATCH_MEAN, the sum divided by the
+ * length of axis 0, is for ht_kl_div alone. */
 typedef enum ht_reduction_mode {
     HT_MEAN = 16,
     HT_SUM,
@@ -138,7 +138,7 @@ HT_API ht_tensor *ht_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_reduct
 
 /* The mean over the last axis of ht_binary_cross_entropy_with_logits.
  *
- * x: (C) or (N, C), with further axes in the place of N, too. target: of x's shape, 0 or 1.
+ * x: (C) or (N, C), also with several axes instead of N. target: of x's shape, 0 or 1.
  * weight: a factor for each class, (C), or NULL.
  * Result: without reduction, one loss for each row. */
 HT_API ht_tensor *ht_multilabel_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
@@ -194,8 +194,8 @@ HT_API ht_class_loss_options ht_class_loss_options_default(void);
  * log_probs is, whatever the split of target. It has the slabs of log_probs (N, C), and may be
  * balanced for more axes.
  * Errors: HT_ERR_DTYPE also for a weight of another dtype. HT_ERR_ARGUMENT also for log_probs with
- * another split, and for a weight that is split. HT_ERR_ARGUMENT as of ht_nll_loss for a target that
- * is neither a class nor ignore_index. */
+ * another split, and for a weight that is split. HT_ERR_ARGUMENT as of ht_nll_loss for a target
+ * that is neither a class nor ignore_index. */
 HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
                                   const ht_class_loss_options *options);
 
@@ -204,8 +204,8 @@ HT_API ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
  * target: as for ht_nll_loss_ext, or probabilities of the classes: floating, and of the shape of
  * logits. Probabilities are never ignored, and HT_MEAN divides by the number of samples.
  * options: NULL for the defaults.
- * Result: as of ht_nll_loss_ext. It is also split along N if only the probabilities are split, along
- * another axis than the classes.
+ * Result: as of ht_nll_loss_ext. It is also split along N if only the probabilities are split,
+ * along another axis than the classes.
  * Errors: those of ht_nll_loss_ext; also HT_ERR_ARGUMENT for probabilities with an ignore_index of
  * at least 0. */
 HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
@@ -213,9 +213,9 @@ HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
 
 /* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, divided by C.
  *
- * x: (C) or (N, C); () is one class. target: () or (N), or (1) beside (C), of an integer dtype. p: 1
- * or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and of the
- * dtype of x, or NULL. reduction: see the top.
+ * x: (C) or (N, C); () is one class. target: () or (N), or (1) for an x (C), of an integer dtype.
+ * p: 1 or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and
+ * of the dtype of x, or NULL. reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks for a target that is not a class. */
 HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
                                        ht_tensor *weight, ht_reduction_mode reduction);
@@ -224,7 +224,7 @@ HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, d
  * max(0, 1 - x[j] + x[i]), divided by C. It needs memory for C^2 numbers for each row.
  *
  * x: (C) or (N, C); () is one class. target: of x's shape and an integer dtype: classes, up to the
- * first -1. Beside one class, () and (1) are alike. reduction: see the top.
+ * first -1. With one class, the shapes () and (1) are equivalent. reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks for an element of target that is neither a class nor
  * -1, even after the first -1. */
 HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
@@ -238,8 +238,8 @@ HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
 HT_API ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
                                          double margin, ht_reduction_mode reduction);
 
-/* 1 - cos where target is 1, max(0, cos - margin) where it is -1, and 0 elsewhere. cos is the cosine
- * of the angle between rows of x1 and x2.
+/* 1 - cos where target is 1, max(0, cos - margin) where it is -1, and 0 elsewhere. cos is the
+ * cosine of the angle between rows of x1 and x2.
  *
  * x1, x2: (N, D) or (D). target: (N) or (). margin: PyTorch's default is 0.
  * reduction: see the top. */
@@ -305,7 +305,7 @@ HT_API ht_ctc_options ht_ctc_options_default(void);
  * log_probs: (T, N, C), logarithms of probabilities; may be split along axis 1, the batch. PyTorch
  *   takes (T, C), too.
  * targets: integers, (N, S), or all targets one after another; of any split. Elements of a row
- *   behind its length are not read.
+ *   beyond its length are not read.
  * input_lengths: (N), integers from 0 to T, the steps of each sequence.
  * target_lengths: (N), integers from 0 to S; with targets of one axis, their sum is its length.
  * reduction: as in ht_ctc_options.

@@ -51,7 +51,7 @@ HT_API ht_tensor *ht_transpose(ht_tensor *x, int axis0, int axis1);
 
 /* Returns a view of x with one more axis, of length 1.
  *
- * axis: its place in the result, -ndim - 1 to ndim for the ndim axes of x.
+ * axis: its index in the result, -ndim - 1 to ndim for the ndim axes of x.
  * Errors: HT_ERR_ARGUMENT also if x has HT_MAX_NDIM axes. */
 HT_API ht_tensor *ht_expand_dims(ht_tensor *x, int axis);
 
@@ -146,18 +146,18 @@ HT_API ht_tensor *ht_column_stack(int count, ht_tensor *const xs[]);
  * Errors: HT_ERR_SHAPE if count is below 1 or does not divide the axis. */
 HT_API ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[]);
 
-/* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0 and at the places at[].
+/* parts[i] <- part i of count + 1 parts of x along axis, which begin at 0 and at the indices at[].
  *
- * at: count places, with the rules of slices. A negative place counts from the end, one beyond the
+ * at: count indices, with the rules of slices. A negative index counts from the end, one beyond the
  * end is the end, and a part that would end before its beginning is empty.
  * parts: receives count + 1 tensors, views as of ht_narrow, and scoped.
  * Errors: HT_ERR_ARGUMENT for count below 0. */
 HT_API ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis,
                              ht_tensor *parts[]);
 
-/* Returns a view of x with axis from[i] at place to[i]. The other axes keep their order.
+/* Returns a view of x with axis from[i] moved to index to[i]. The other axes keep their order.
  *
- * from, to: count axes and to_count places, equally many.
+ * from, to: count axes and to_count indices, equally many.
  * Errors: HT_ERR_ARGUMENT if count and to_count differ. */
 HT_API ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count,
                               const int to[]);
@@ -190,8 +190,8 @@ HT_API ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[]);
 /* Returns x with elements `value` around it.
  *
  * widths: count numbers, a pair for each of the last count / 2 axes, in their order; torch begins
- * with the last axis. widths[2 i] elements go before x and widths[2 i + 1] behind it. HT_SHAPE(1,
- * 1, 2, 0) pads the last two axes.
+ * with the last axis. widths[2 i] elements go before x and widths[2 i + 1] after it. HT_SHAPE(1, 1,
+ * 2, 0) pads the last two axes.
  * value: converted to the dtype of x by the rule for fills (ht/number.h).
  * Collective if the split axis is padded.
  * Result: a copy, in the slabs of x; balanced if the split axis is padded.
@@ -244,7 +244,7 @@ HT_API ht_tensor *ht_triu(ht_tensor *x, int64_t offset);
  * split: an axis, or HT_NONE: replicated on every rank.
  * Collective unless the split stays or x has none: one Alltoall or Allgather. If x has none, each
  * rank copies its slab.
- * Result: balanced, in memory of its own; x itself if it has this split, in any slabs. */
+ * Result: balanced, in new memory; x itself if it has this split, in any slabs. */
 HT_API ht_tensor *ht_resplit(ht_tensor *x, int split);
 
 /* Changes the split of x, as ht_resplit does. The gradient of x moves along.

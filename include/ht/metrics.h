@@ -74,9 +74,9 @@ HT_API ht_metric *ht_metric_confusion_matrix(int64_t classes, ht_comm *comm);
  * that made it NULL, the metric keeps that error.
  * target: classes (N), integers; process-local, on any device. ht_metric_moments does not read it.
  * Not collective.
- * Errors: HT_ERR_SHAPE for other shapes than those of the constructor, or fewer classes than its k;
- * HT_ERR_DTYPE for a complex x, or a target that is not made of integers; HT_ERR_COMM for a tensor
- * on several ranks, split or not; HT_ERR_ARGUMENT for a class out of range, a target that is NULL,
+ * Errors: HT_ERR_SHAPE for other shapes than those of the constructor, or fewer classes than its k.
+ * HT_ERR_DTYPE for a complex x, or a target that is not made of integers. HT_ERR_COMM for a tensor
+ * on several ranks, split or not. HT_ERR_ARGUMENT for a class out of range, a target that is NULL,
  * or a metric of ht_metric_mean. */
 HT_API ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target);
 

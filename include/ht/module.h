@@ -42,7 +42,7 @@ typedef enum ht_setting_print {
 /* A setting of a layer: a field of its struct, or an array of up to 3 fields. Printing and range
  * checks use this table. An array of equal values is printed as one value. */
 typedef struct ht_module_setting {
-    const char *name; /* of the constructor's parameter; NULL ends a table */
+    const char *name; /* name of the constructor's parameter; a NULL name ends the table */
     size_t offset;    /* in the module's struct */
     ht_setting_kind kind;
     int count;        /* the length of the array; 0: not an array */
@@ -62,8 +62,8 @@ typedef struct ht_module_type {
     void (*destroy)(ht_module *self);                     /* before slots are released */
     uint64_t *(*counter)(ht_module *self); /* counts random draws; part of checkpoints */
     const ht_module_setting *settings;     /* ends with a name that is NULL; NULL: none */
-    /* State besides parameters and buffers, a tensor of any shape. The state of the module has it
-     * under the name "_extra_state". Set both functions or neither. */
+    /* Further state, other than parameters and buffers: a tensor of any shape. The state of the
+     * module has it under the name "_extra_state". Set both functions or neither. */
     ht_tensor *(*get_extra_state)(ht_module *self); /* scoped; NULL after an error */
     /* Called before the tensors are loaded, and again with the earlier state if the load fails. */
     ht_status (*set_extra_state)(ht_module *self, ht_tensor *state);
@@ -106,8 +106,8 @@ HT_API ht_status ht_module_add(ht_module *module, const char *name, ht_module **
 
 /* Registers parameter as a parameter of module, stores it in *slot, and lets it require gradients.
  *
- * A view (of ht_narrow, ht_broadcast_to, ht_tensor_local, ...) gets memory of its own: the handle
- * then refers to a copy of its values, and shares no memory.
+ * A view (of ht_narrow, ht_broadcast_to, ht_tensor_local, ...) gets new memory: the handle then
+ * refers to a copy of its values, and shares no memory.
  * name, slot: as for ht_module_add.
  * parameter: a leaf, retained. If an earlier error made it NULL, that error is returned.
  * Errors: HT_ERR_ARGUMENT and HT_ERR_STATE as for ht_module_add. HT_ERR_STATE for a tensor that is
@@ -117,7 +117,7 @@ HT_API ht_status ht_module_add_parameter(ht_module *module, const char *name, ht
 
 /* Registers buffer as a buffer of module, and stores it in *slot.
  *
- * A buffer is part of the module's state, but not trained. A view gets memory of its own, like a
+ * A buffer is part of the module's state, but not trained. A view gets new memory, like a
  * parameter.
  * name, slot: as for ht_module_add.
  * buffer: retained, of any dtype. If an earlier error made it NULL, that error is returned.
@@ -146,8 +146,8 @@ HT_API ht_tensor *ht_forward(ht_module *module, ht_tensor *x);
 
 /* ht_forward for any values: inputs and result are ht_values, scoped.
  *
- * Collective as ht_forward is.
  * inputs: for a module with the one-tensor form a tensor, or a list of one.
+ * Collective as ht_forward is.
  * Errors: those of ht_forward; HT_ERR_ARGUMENT if inputs do not fit the module's form. */
 HT_API ht_value *ht_forward_value(ht_module *module, ht_value *inputs);
 
@@ -193,7 +193,7 @@ HT_API void ht_module_named_buffers(ht_module *module, ht_tensor_visit_fn *visit
  * ht_module_named_parameters. */
 HT_API ht_value *ht_module_parameters(ht_module *module);
 
-/* Returns the buffers of module as a list value, scoped, in the order of ht_module_named_buffers. */
+/* Returns the buffers of module as a scoped list value, in the order of ht_module_named_buffers. */
 HT_API ht_value *ht_module_buffers(ht_module *module);
 
 /* Returns the number of elements of all parameters of module; 0 for NULL. */
@@ -234,7 +234,7 @@ HT_API ht_tensor *ht_module_find_buffer(ht_module *module, const char *path);
  * Errors: HT_ERR_ARGUMENT unless module has a child called name; HT_ERR_STATE inside a wrapper. */
 HT_API ht_status ht_module_replace(ht_module *module, const char *name, ht_module *child);
 
-/* Returns a copy of the tree of module, with parameters and buffers of its own.
+/* Returns a copy of the tree of module, and copies of its parameters and buffers.
  *
  * Modules and tensors that are shared inside the tree are shared inside the copy. Hooks, modes and
  * requires_grad are copied, gradients are not.
@@ -308,7 +308,7 @@ HT_API ht_status ht_module_remove_hook(ht_module *module, uint64_t id);
 HT_API void ht_module_print(ht_module *module, FILE *stream);
 
 /* Writes a table of the modules of module to stream, a line for each: path, type, shape of the
- * output for an input of zeros, parameters of its own, and FLOPs. The last line has the totals.
+ * output for an input of zeros, parameters without children's, FLOPs. The last line has the totals.
  *
  * The output is that of a forward pass in evaluation, which changes nothing; of several tensors,
  * the shape of the first one is shown. FLOPs count a multiplication and an addition as 2, for the
@@ -321,7 +321,7 @@ HT_API void ht_module_print(ht_module *module, FILE *stream);
 HT_API ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[],
                                    FILE *stream);
 
-/* ht_module_summary of module to stream, for any inputs (ht_forward_value).
+/* ht_module_summary of module to stream, for any inputs (borrowed, as of ht_forward_value).
  *
  * Collective as ht_forward is, in evaluation.
  * Errors: those of ht_forward_value. */

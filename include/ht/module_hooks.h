@@ -3,8 +3,8 @@
  * Hooks of modules for the backward pass, and for states. Those of the forward pass are in
  * ht/module.h.
  *
- * Hooks of one kind run in the order of registration. ht_module_remove_hook removes any of them, and
- * a hook may remove itself. ht_module_clone copies hooks with their module.
+ * Hooks of one kind run in the order of registration. ht_module_remove_hook removes any of them,
+ * and a hook may remove itself. ht_module_clone copies hooks with their module.
  *
  * A hook reports an error by ht_error_raise, or leaves that of a call that failed. It ends the pass
  * (ht_backward returns it), or the call that makes or loads the state, which returns it. Calls that
@@ -12,9 +12,9 @@
  * map that a hook returns after an error is ignored.
  *
  * Operands of a hook are borrowed, and a prefix is valid during the call. A tensor or map that a
- * hook returns, or puts in the place of another, is scoped or kept alive by the program. user is
- * not owned. It must live until the hook is removed, or the module, its clones and the graphs of
- * its forward passes are gone.
+ * hook returns, or replaces another by, is scoped or kept alive by the program. user is not owned.
+ * It must live until the hook is removed, or the module, its clones and the graphs of its forward
+ * passes are gone.
  *
  * With a hook of the backward pass, all outputs of a forward pass share one node of the graph. A
  * second ht_backward over another output fails unless the first one keeps the graph. The outputs

@@ -143,8 +143,8 @@ HT_API ht_module *ht_nn_prelu(int64_t num_parameters, double init);
 
 /* A layer of ht_rrelu with slopes from [lower, upper); PyTorch's defaults are 1 / 8 and 1 / 3.
  *
- * In training, slopes are drawn like the masks of ht_nn_dropout: inputs are process-local or split,
- * as there. In evaluation, the slope is (lower + upper) / 2.
+ * In training, slopes are drawn like the masks of ht_nn_dropout: inputs are process-local or split.
+ * In evaluation, the slope is (lower + upper) / 2.
  * lower, upper: lower <= upper, which the forward pass checks. */
 HT_API ht_module *ht_nn_rrelu(double lower, double upper);
 
@@ -259,11 +259,11 @@ HT_API ht_module *ht_nn_fuse_conv_bn(ht_module *conv, ht_module *bn);
 
 /* A layer of a softmax over many classes that are sorted by frequency, with its loss.
  *
- * The classes before the first cutoff and one number for each cluster are a softmax of their own.
- * The cluster i has the classes from cutoffs[i] to the next cutoff, and floor(in_features /
- * div_value^(i + 1)) features; div_value is 4. Its softmax computes only the rows of its targets.
- * The inputs are a list of x (N, in_features) or (in_features) and target (N) or (). The output is
- * a map of "output", the logarithm of the probability of each target, and "loss", minus its mean.
+ * The classes before the first cutoff and one number for each cluster form one softmax. The cluster
+ * i has the classes from cutoffs[i] to the next cutoff, and floor(in_features / div_value^(i + 1))
+ * features; div_value is 4. Its softmax computes only the rows of its targets. The inputs are a
+ * list of x (N, in_features) or (in_features) and target (N) or (). The output is a map of
+ * "output", the logarithm of the probability of each target, and "loss", minus its mean.
  * in_features: at least 1.
  * n_classes: at least 2.
  * count, cutoffs: at least one; increasing numbers from 1 to n_classes - 1. Each cluster has at

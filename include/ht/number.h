@@ -73,8 +73,7 @@ static inline ht_number ht_number_unsigned(uint64_t value)
  *
  * The locale of the program does not matter.
  *
- * text: the number, after white space at most, and nothing behind it; also hexadecimal, inf and
- * nan.
+ * text: the number, after white space at most, and nothing after it; also hexadecimal, inf and nan.
  *   Beyond the range of a double it is infinite.
  * number: receives the value; unchanged after a failure.
  * Not collective.

@@ -224,7 +224,7 @@ HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
  *     "optimizer":    {"Adam": 1}
  *     "step":         calls of step() so far
  *     "param_groups": [{"lr", "initial_lr" (with a schedule), each option by its name, "params":
- *                       int64 tensor of places in "state"}, ...]
+ *                       int64 tensor of indices in "state"}, ...]
  *     "state":        [{"step", each tensor by its name, once there was an update; NAdam's
  *                       "mu_product", ASGD's "eta"}, ...]
  *     "memory":       LBFGS's, by torch's names

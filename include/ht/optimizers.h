@@ -206,8 +206,8 @@ HT_API ht_optimizer *ht_optim_sgd(ht_value *parameters, double lr, const ht_sgd_
 /* Adam: p -= lr m' / (sqrt(v') + eps).
  *
  * The running means are m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2. In step t,
- * counted from 1, m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t). With amsgrad, v' is made of the
- * greatest v of all steps so far.
+ * counted from 1, m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t). With amsgrad, v' is made of
+ * the greatest v of all steps so far.
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.Adam. */
@@ -251,8 +251,8 @@ HT_API ht_optimizer *ht_optim_adagrad(ht_value *parameters, double lr,
 
 /* RMSprop: v = alpha v + (1 - alpha) g^2, p -= lr d with d = g / (sqrt(v) + eps).
  *
- * With centered, v less the square of the running mean of g takes the place of v in d. A negative
- * difference counts as 0. With momentum, b = momentum b + d, then p -= lr b.
+ * With centered, v less the square of the running mean of g replaces v in d. A negative difference
+ * counts as 0. With momentum, b = momentum b + d, then p -= lr b.
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.RMSprop. */
@@ -262,8 +262,8 @@ HT_API ht_optimizer *ht_optim_rmsprop(ht_value *parameters, double lr,
 /* NAdam: p -= lr ((1 - mu_t) g / (1 - M_t) + mu_(t+1) m / (1 - M_t mu_(t+1))) / (sqrt(v') + eps).
  *
  * m, v and v' are those of ht_optim_adam, mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2) and M_t =
- * mu_1 ... mu_t. With decoupled_weight_decay, p *= 1 - lr weight_decay comes first, and g is without
- * weight decay.
+ * mu_1 ... mu_t. With decoupled_weight_decay, p *= 1 - lr weight_decay comes first, and g is
+ * without weight decay.
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.NAdam. */
@@ -308,9 +308,9 @@ HT_API ht_optimizer *ht_optim_asgd(ht_value *parameters, double lr, const ht_asg
 /* SparseAdam: ht_optim_adam in the rows whose gradient is not zero, for the weights of embeddings.
  *
  * p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps) in those rows. A row is an index of
- * the first axis. Rows whose gradient is zero keep their values and their moments, although t counts
- * every step. libht has no sparse gradients: a row that torch would list with a gradient of zeros is
- * left alone here.
+ * the first axis. Rows whose gradient is zero keep their values and their moments, although t
+ * counts every step. libht has no sparse gradients: a row that torch would list with a gradient of
+ * zeros is left alone here.
  *
  * parameters, lr: see the top.
  * options: see the top. eps is above 0.
@@ -337,10 +337,10 @@ HT_API ht_optimizer *ht_optim_adafactor(ht_value *parameters, double lr,
 
 /* Muon: p -= lr f O, where O is nearly the orthogonal matrix next to the momentum.
  *
- * With m = momentum m + (1 - momentum) g, the matrix is x = m, or with nesterov x = (1 - momentum) g
- * + momentum m. O is x / norm(x) after ns_steps times x = a x + (b A + c A A) x, where A = x x^T; of a
- * tall matrix, x^T takes the place of x. The iteration works on bfloat16. f is the factor of
- * adjust_lr. p *= 1 - lr weight_decay comes first, and g is without weight decay.
+ * With m = momentum m + (1 - momentum) g, the matrix is x = m, or with nesterov x = (1 - momentum)
+ * g + momentum m. O is x / norm(x) after ns_steps times x = a x + (b A + c A A) x, where A = x x^T;
+ * for a tall matrix, x^T replaces x. The iteration works on bfloat16. f is the factor of adjust_lr.
+ * p *= 1 - lr weight_decay comes first, and g is without weight decay.
  *
  * parameters: as at the top, all with 2 axes. Use another optimizer for biases and embeddings.
  * lr: see the top.

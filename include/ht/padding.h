@@ -30,7 +30,7 @@ typedef enum ht_pad_mode {
 /* Returns x with elements around it; ht_pad is the case HT_PAD_CONSTANT.
  *
  * widths: count numbers, a pair for each of the last count / 2 axes: widths[2 i] elements go before
- *   x and widths[2 i + 1] behind it. Negative ones cut elements off. torch.nn.functional.pad takes
+ *   x and widths[2 i + 1] after it. Negative ones cut elements off. torch.nn.functional.pad takes
  *   the pairs from the last axis on.
  * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
  * value: the constant, converted to the dtype of x like a number that fills it (ht/number.h).
@@ -48,9 +48,9 @@ HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht
  *
  * x: 3 to 6 axes.
  * factor: r, at least 1.
- * Result: a copy, or a view of x where strides allow it (factor 1). Split as x, but for a split along
- * C, H or W and a factor above 1, ht_reshape moves the split to axis 0. If that has length 1, one
- * rank then has all elements.
+ * Result: a copy, or a view of x where strides allow it (factor 1). Split as x, but for a split
+ * along C, H or W and a factor above 1, ht_reshape moves the split to axis 0. If that has length 1,
+ * one rank then has all elements.
  * Source: torch.nn.functional.pixel_shuffle. */
 HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
 
@@ -58,7 +58,7 @@ HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
  * same factor, which also says what x and the result are. */
 HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 
-/* Returns x (N, C, ...) with channel c = i C / groups + j at place j groups + i.
+/* Returns x (N, C, ...) with channel c = i C / groups + j at index j groups + i.
  *
  * x: 3 to 6 axes.
  * groups: a divisor of C.
@@ -81,7 +81,7 @@ typedef enum ht_upsample_mode {
 /* Options of ht_upsample. Each field begins with its default. Give lengths or scales. */
 typedef struct ht_upsample_options {
     size_t size;           /* set by ht_upsample_options_default */
-    int64_t length[3];     /* 0: of the result, for each axis behind the channels */
+    int64_t length[3];     /* 0: of the result, for each axis after the channels */
     double scale[3];       /* 0: the length is floor(length of x * scale) */
     ht_upsample_mode mode; /* HT_UPSAMPLE_NEAREST */
     bool align_corners;    /* false; true: the outer elements of both meet. Linear, cubic */
@@ -90,14 +90,14 @@ typedef struct ht_upsample_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_upsample_options ht_upsample_options_default(void);
 
-/* Returns x with other lengths behind the channels.
+/* Returns x with the axes after the channels resized.
  *
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
- * options: the length or the scale of each axis behind the channels, and the mode; not NULL.
+ * options: the length or the scale of each axis after the channels, and the mode; not NULL.
  * Result: split as x; balanced along a split axis that is resized.
  * Errors: HT_ERR_ARGUMENT for an axis with both or neither, one below 0 or from 2^31 on, another
  * mode, and align_corners with another mode than linear and cubic. HT_ERR_DTYPE unless x is
- * floating. HT_ERR_SHAPE also if an axis behind the channels is empty, or would be, or would be
+ * floating. HT_ERR_SHAPE also if an axis after the channels is empty, or would be, or would be
  * longer than that.
  * Source: torch.nn.functional.interpolate. */
 HT_API ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options);

@@ -3,7 +3,7 @@
  * Parametrizations: parameters that are computed from other parameters, their originals.
  *
  * A parametrized parameter leaves the parameters of its module. Each forward pass of the module
- * computes it anew, and gradients go to the originals. These are parameters at the path
+ * recomputes it, and gradients go to the originals. These are parameters at the path
  * "parametrizations.NAME.original"; several are called "original0", "original1", and so on. An
  * optimizer, a wrapper and a state see the originals, so parametrize a module before they are made.
  * Only the slot of this module is parametrized, not the same tensor elsewhere.
@@ -48,7 +48,7 @@ HT_API ht_status ht_nn_register_parametrization(ht_module *module, const char *n
  * Source: torch.nn.utils.parametrize.is_parametrized. */
 HT_API bool ht_nn_is_parametrized(ht_module *module, const char *name);
 
-/* Returns the present value of the parametrized parameter `name` of module, computed anew.
+/* Computes and returns the current value of the parametrized parameter `name` of module.
  *
  * In training, the call changes what a forward pass changes, such as the buffers of
  * ht_nn_spectral_norm.

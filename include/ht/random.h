@@ -100,7 +100,7 @@ HT_API ht_tensor *ht_normal_ext(ht_tensor *mean, ht_tensor *std, int ndim, const
 /* Draws a random order of the integers 0 to n - 1.
  *
  * Up to 4096 integers, every order is as likely as any other, as far as the 128 bits of seed and
- * draw tell orders apart. Beyond that, the order is a Feistel network of 12 rounds of random
+ * draw distinguish orders. Beyond that, the order is a Feistel network of 12 rounds of random
  * functions.
  *
  * n: at least 0; 0 gives an empty tensor.

@@ -40,7 +40,7 @@ typedef struct ht_recurrent_options {
 /* Returns the default options, with size set. Not collective. */
 HT_API ht_recurrent_options ht_recurrent_options_default(void);
 
-/* Operands beside x, and the draws of dropout. Each field begins with its default. */
+/* Operands other than x, and the draws of dropout. Each field begins with its default. */
 typedef struct ht_recurrent_inputs {
     size_t size;    /* set by ht_recurrent_inputs_default */
     ht_tensor *h_0; /* NULL: zeros. (layers directions, N, hidden or proj_size) */

@@ -3,8 +3,8 @@
  * Comparisons, element by element; the result is bool.
  *
  * Broadcasting, promotion, numbers, split and errors are those of ht/arithmetics.h. Complex numbers
- * have ht_eq, ht_ne and ht_equal only. Logically collective, unless a function's comment says
- * otherwise. Not differentiable.
+ * have ht_eq, ht_ne and ht_equal only. Unless a function's comment says otherwise, logically
+ * collective; collective if an operand has to be moved (ht/arithmetics.h). Not differentiable.
  * Source: heat.relational. */
 #ifndef HT_RELATIONAL_H
 #define HT_RELATIONAL_H

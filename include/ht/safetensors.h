@@ -72,8 +72,8 @@ typedef struct ht_safetensors_text {
 
 /* ht_safetensors_save of tensors to path on comm, with metadata.
  *
- * count, metadata: the texts, each with a key of its own. PyTorch programs expect the value "pt"
- *   for the key "format".
+ * count, metadata: the texts, each with a different key. PyTorch programs expect the value "pt" for
+ *   the key "format".
  * Collective over comm, agrees.
  * Errors: also HT_ERR_ARGUMENT for a count below 0, if a text is NULL or not UTF-8, or a key comes
  * twice. */

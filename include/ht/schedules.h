@@ -6,8 +6,8 @@
  * and initial lr the one that it had when its first schedule was made. All groups share the
  * arguments of a schedule, of which PyTorch takes lists, too.
  *
- * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step theirs
- * at the same point.
+ * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step
+ * theirs at the same point.
  * Result: owned; NULL after an error.
  * Errors: HT_ERR_ARGUMENT for a NULL optimizer, schedule, function or list, and for a number out of
  * its range: arguments are finite. HT_ERR_ARGUMENT also if a rate becomes negative or not finite.
@@ -240,11 +240,12 @@ HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_l
                                            const ht_one_cycle_lr_options *options);
 
 /* Runs schedules one after another: schedule i + 1 begins at epoch milestones[i], from the initial
- * rates. The constructor begins schedule 0 anew, from these rates.
+ * rates. The constructor restarts schedule 0 from these rates.
  *
- * schedulers: `count` schedules of one optimizer (retained), at least one, none of which looks at a
- * metric. The program does not step them.
- * milestones: count - 1 epochs, rising, from 1 on; copied.
+ * schedulers: `count` schedules of one optimizer (retained), none of which uses a metric. The
+ * program does not step them.
+ * count: at least 1.
+ * milestones: count - 1 epochs, strictly increasing, at least 1; copied. May be NULL if count is 1.
  * Errors: HT_ERR_ARGUMENT for schedules of several optimizers, or one that takes a metric. */
 HT_API ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[],
                                             const int64_t milestones[]);

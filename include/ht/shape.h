@@ -23,7 +23,7 @@
 template <typename... T> char (&ht_count_of(T...))[sizeof...(T) + 1];
 
 /* A list of N items, converted from any integer type, which an initializer_list would refuse. The
- * room for one more allows an empty list. */
+ * extra element allows an empty list. */
 template <typename T, int N> struct ht_list_of {
     T at[N + 1];
     const T *begin() const

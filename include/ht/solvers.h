@@ -6,9 +6,9 @@
  * The opening comment of ht/decompositions.h holds here too: batches, splits, dtypes, collectivity
  * (collective when an operand is split), results, what is not differentiable, and common errors.
  * Systems a x = b have a (..., n, n) and b (..., n, k). b is one column for each matrix, (..., n),
- * if it has one axis, or the shape of a without the last axis; torch.linalg.solve decides alike. So
- * a (4, 4, 4) and b (4, 4) are four systems of one column. An operand without batch axes serves
- * every batch of the other one.
+ * if it has one axis, or the shape of a without the last axis; torch.linalg.solve uses the same
+ * rule. So a (4, 4, 4) and b (4, 4) are four systems of one column. An operand without batch axes
+ * serves every batch of the other one.
  * x has the shape of b, with the batch axes of a if b has none. If b is split and has all axes of
  * x, x has the split of b. Otherwise one matrix gives x without a split, and a batch gives x split
  * along its first axis if a or b is split.
@@ -53,7 +53,7 @@ HT_API ht_tensor *ht_inv(ht_tensor *a);
 /* Returns the determinants of a: (..., n, n) -> (...).
  *
  * A singular a gives 0 and has no gradient. Matrices without elements give 1. NaN and infinities
- * are no error.
+ * are not errors.
  * Differentiable.
  * Result: no split, except that of a batch, or axis 0 for a batch split along its matrices.
  * Errors: HT_ERR_ARGUMENT in the backward pass if a is singular.
@@ -137,14 +137,15 @@ HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **
  * Source: heat.linalg.matrix_exp, torch.linalg.matrix_exp. */
 HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
 
-/* Estimates the condition of one matrix x (m, n), m >= n: its largest over its smallest singular
- * value.
+/* Estimates the condition of one matrix x (m, n), m >= n >= 1: its largest over its smallest
+ * singular value.
  *
  * Power iterations run on the factor r of its QR and on the inverse of r, from random vectors, some
  * 20 each. The vectors are draws of ht/random.h on the communicator of x. The estimate tends to be
  * too small, not too large. Not differentiable.
  * condition: receives the estimate, at least 1, the same on all ranks; infinity if r is singular.
- * Errors: HT_ERR_SHAPE for a batch or m < n, HT_ERR_ARGUMENT if an element is NaN or infinite.
+ * Errors: HT_ERR_SHAPE for a batch, m < n or n = 0, HT_ERR_ARGUMENT if an element is NaN or
+ * infinite.
  * Source: heat.linalg.condest. */
 HT_API ht_status ht_condest(ht_tensor *x, double *condition);
 

@@ -17,7 +17,7 @@ HT_BEGIN_DECLS
  *
  * descending: true for descending order.
  * values: receives the sorted elements. Differentiable.
- * indices: receives the place of each along axis in x, from 0, in int64; NULL: not wanted.
+ * indices: receives the index of each along axis in x, from 0, in int64; NULL: not wanted.
  * Collective if axis is the split axis. Many lines are distributed so that each is on one rank (two
  * Alltoalls). For few lines, each rank sorts its part. All ranks then find where the slabs of the
  * result begin, and exchange elements once.
@@ -25,7 +25,7 @@ HT_BEGIN_DECLS
 HT_API ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values,
                          ht_tensor **indices);
 
-/* Returns the indices of ht_sort alone: the place in x of each element of the sorted axis.
+/* Returns the indices of ht_sort alone: the index in x of each element of the sorted axis.
  *
  * axis, descending: see ht_sort.
  * Collective if axis is the split axis. Not differentiable.
@@ -41,14 +41,14 @@ HT_API ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending);
  * largest: true for the largest elements, in descending order; false for the smallest ones, in
  * ascending order.
  * values: receives the elements. Differentiable.
- * indices: receives the place of each along axis in x, in int64; NULL: not wanted.
+ * indices: receives the index of each along axis in x, in int64; NULL: not wanted.
  * Collective if axis is the split axis.
  * Errors: HT_ERR_ARGUMENT for another k, or for an axis that x lacks. */
 HT_API ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
                          ht_tensor **indices);
 
-/* Finds the distinct values of x. -0 and 0 are one value; each NaN is a value of its own. So it is
- * in the array API and in PyTorch.
+/* Finds the distinct values of x. -0 and 0 are one value; each NaN is a distinct value. The array
+ * API and PyTorch do the same.
  *
  * x: any shape; a scalar counts as (1).
  * values: receives the values in ascending order (one axis).

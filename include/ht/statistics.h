@@ -81,16 +81,16 @@ HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
 /* max(a, b), element by element.
  *
  * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
- * Logically collective, unless an operand has to be moved as there. Differentiable; equal elements
- * share the gradient.
+ * Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
+ * Differentiable; equal elements share the gradient.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);
 
 /* min(a, b), element by element.
  *
  * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
- * Logically collective, unless an operand has to be moved as there. Differentiable; equal elements
- * share the gradient.
+ * Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
+ * Differentiable; equal elements share the gradient.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b);
 
@@ -174,8 +174,8 @@ HT_API ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_t
  * Result: the dtype to which m and y promote; float32 for integers and bool. It has no axes and no
  * split if y is NULL and m has one axis. Else it is split along its rows (axis 0) if an operand is
  * split, along any axis: in the slabs of the variables, or balanced.
- * Errors: HT_ERR_SHAPE unless m and y have one axis or two, or if y has other observations than m.
- * HT_ERR_ARGUMENT if n <= ddof.
+ * Errors: HT_ERR_SHAPE unless m and y have one axis or two, or if m and y have different numbers of
+ * observations. HT_ERR_ARGUMENT if n <= ddof.
  * Source: heat.cov. */
 HT_API ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias);
 
@@ -205,15 +205,16 @@ HT_API ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar);
  * Collective if x is split. Not differentiable.
  * Result: counts and edges have no split and are on the device of x.
  * Errors: HT_ERR_ARGUMENT for another number of bins, if NaN or an infinity determines the range,
- * or if low > high. HT_ERR_ARGUMENT for a range at a number so large (5e18) that 0.5 does not widen
- * it. HT_ERR_DTYPE for a complex x.
+ * or if low > high. HT_ERR_ARGUMENT also for a range of one number so large (5e18) that 0.5 does
+ * not widen it. HT_ERR_DTYPE for a complex x.
  * Source: numpy.histogram, heat.histc. */
 HT_API ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high,
                               ht_tensor **counts, ht_tensor **edges);
 
-/* The quantile at a place between two elements, low and high, above the lower one by 0 <= part < 1.
+/* The quantile at a position between two elements, low and high: position - floor(position) is
+ * part.
  * HT_LINEAR: low + part (high - low). HT_LOWER: low. HT_HIGHER: high. HT_MIDPOINT: their mean.
- * HT_NEAREST: the nearer element, or in the middle the one at the even place. */
+ * HT_NEAREST: the nearer element, or in the middle the one at the even position. */
 typedef enum ht_interpolation {
     HT_LINEAR,
     HT_LOWER,
@@ -222,9 +223,11 @@ typedef enum ht_interpolation {
     HT_NEAREST
 } ht_interpolation;
 
-/* Returns the q-th percentile of x along axis: the element at place q / 100 (n - 1) of n in order.
+/* Returns the q-th percentile of x along axis: the element at position q / 100 (n - 1) of n in
+ * order.
  *
- * Places count from 0. Between two places the result is interpolated linearly. Long lines are not
+ * Positions count from 0. Between two positions the result is interpolated linearly. Long lines are
+ * not
  * sorted: elements are counted by a few digits at a time.
  * x: bool, integers or a floating dtype.
  * q: 0 to 100.
@@ -241,13 +244,13 @@ HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
  * also for one.
  * method: an interpolation.
  * keepdims: reduced axes stay with length 1.
- * Result: as of ht_percentile, with its split, if any, one axis further behind.
+ * Result: as of ht_percentile; the index of its split, if any, is 1 larger.
  * Errors: those of ht_percentile; HT_ERR_ARGUMENT for count below 0 or another method, and for a
  * NULL q unless count is 0. */
 HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], int axis,
                                     ht_interpolation method, bool keepdims);
 
-/* Returns the q-quantile of x along axis: ht_percentile at place q (n - 1).
+/* Returns the q-quantile of x along axis: ht_percentile at position q (n - 1).
  *
  * q: 0 to 1.
  * Result: of the dtype of ht_percentile.

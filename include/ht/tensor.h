@@ -149,7 +149,7 @@ HT_API ht_number ht_item_ext(ht_tensor *x);
  * Errors: HT_ERR_ARGUMENT if dtype is invalid. */
 HT_API ht_tensor *ht_astype(ht_tensor *x, ht_dtype dtype);
 
-/* Returns a row-major copy of x with memory of its own.
+/* Returns a row-major copy of x in new memory.
  *
  * Logically collective. Differentiable.
  * Result: the shape, dtype and split of x. */
@@ -208,7 +208,7 @@ HT_API ht_status ht_fill_ext_(ht_tensor *x, ht_number value);
 /* Makes x share the body of y: shape, dtype, split, communicator, device and memory.
  *
  * A gradient of x that does not fit the new body is dropped. A graph that was recorded before can
- * give x no gradient any more.
+ * no longer give x a gradient.
  *
  * Logically collective.
  * Errors: HT_ERR_STATE if x is a view, or the result of an operation in a graph. HT_ERR_ARGUMENT if

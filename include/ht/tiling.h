@@ -30,7 +30,7 @@ HT_API ht_tiles *ht_tiles_split(ht_tensor *x);
 /* Returns a grid of a matrix x whose tiles are square along its diagonal.
  *
  * Each rank's slab has `per_rank` tiles, or fewer if it has fewer rows. The other axis is cut at
- * the same places, and its last tile has the rest. Along the split axis, a slab may go beyond the
+ * the same indices, and its last tile has the rest. Along the split axis, a slab may go beyond the
  * end of the diagonal. That rest is a tile if it is more than half of the slab; else it lengthens
  * the last tile. Slabs beyond the diagonal have `per_rank` tiles. Without a split there is one
  * slab, of rows. x keeps its slabs, while Heat may move them.
@@ -51,7 +51,7 @@ HT_API int64_t ht_tiles_count(const ht_tiles *tiles, int axis);
 
 /* Returns the number of tiles of one rank along axis; 0 for an axis that does not exist.
  *
- * rank: not checked. Without tiles of its own along the split axis, the number is 0 there. */
+ * rank: not checked. On a rank without tiles along the split axis, the number is 0 there. */
 HT_API int64_t ht_tiles_count_of(const ht_tiles *tiles, int axis, int rank);
 
 /* Returns the ht_tiles_count + 1 edges of tiles along axis: their beginnings, then the length of
@@ -78,8 +78,7 @@ HT_API ht_status ht_tiles_bounds(const ht_tiles *tiles, const int64_t index[], i
 HT_API ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t local[],
                                     int64_t index[]);
 
-/* Returns tile index[] of tiles: a view of this rank's own, on HT_COMM_SELF, without history;
- * scoped.
+/* Returns tile index[] of tiles: a process-local view, on HT_COMM_SELF, without history; scoped.
  *
  * Errors: HT_ERR_ARGUMENT on a rank that lacks the tile. HT_ERR_STATE if the tensor has received
  * another shape or other slabs since. */

@@ -95,7 +95,7 @@ HT_API ht_value *ht_test_step(ht_module *model, ht_value *data, const ht_step_op
  * losses: a map of tensors, lists of tensors and numbers; or one tensor, taken as the entry "loss".
  * total: *total is the sum, differentiable and scoped; NULL after an error.
  * log: *log is {"loss": total, the averages}, scoped and without graphs; NULL after an error. The
- * total takes the place of an entry "loss". log may be NULL.
+ * total replaces an entry "loss". log may be NULL.
  * Collective if a tensor is split, else not collective.
  * Errors: HT_ERR_ARGUMENT for an entry of another kind, an empty list, or without a loss. If an
  * earlier error left no loss, that error is returned. */

@@ -6,7 +6,7 @@
  *
  * Collectivity: logically collective, without communication. ht_atan2 follows ht/arithmetics.h.
  *
- * Result: the shape and split of x, in memory of its own.
+ * Result: the shape and split of x, in new memory.
  *
  * Gradients: differentiable.
  *
@@ -61,7 +61,7 @@ HT_API ht_tensor *ht_acosh(ht_tensor *x);
 /* The inverse hyperbolic tangent of x. */
 HT_API ht_tensor *ht_atanh(ht_tensor *x);
 
-/* The angle of the point (x, y) from the first axis, in (-pi, pi]; not for complex numbers.
+/* The angle of the point (x, y) from the positive x axis, in (-pi, pi]; not for complex numbers.
  *
  * Broadcasting, promotion, numbers, split and errors as in ht/arithmetics.h. The gradient is 0
  * where x and y are both 0. */

@@ -11,8 +11,9 @@
  *
  * States: objects save what a run needs to resume as a value, mostly a map
  * (ht_optimizer_state_dict, ...), and load it from one. A NULL state is HT_ERR_ARGUMENT of the call
- * that loads it. HT_ERR_FORMAT says that a state does not fit: it is of another kind, or an entry is
- * missing or invalid. Entries that the call does not know are ignored. Comments name what differs.
+ * that loads it. HT_ERR_FORMAT says that a state does not fit: it is of another kind, or an entry
+ * is missing or invalid. Entries that the call does not know are ignored. Comments name what
+ * differs.
  */
 #ifndef HT_VALUE_H
 #define HT_VALUE_H
@@ -85,7 +86,7 @@ HT_API ht_status ht_value_set(ht_value *map, const char *key, ht_value *item);
  * is NULL. */
 HT_API ht_value *ht_value_get(const ht_value *map, const char *key);
 
-/* Returns key number index (from 0) of map, in the order of insertion; borrowed.
+/* Returns the key at index of map, counted from 0 in the order of insertion; borrowed.
  *
  * Result: NULL if index is out of range, or map is not a map or NULL. */
 HT_API const char *ht_value_key(const ht_value *map, int index);

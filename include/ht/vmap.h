@@ -12,7 +12,7 @@ HT_BEGIN_DECLS
  * or NULL for an error.
  *
  * slices: one index of each mapped tensor, without that axis, and all of each other tensor. They
- * are this rank's own views, on HT_COMM_SELF, and must not be written.
+ * are process-local views, on HT_COMM_SELF, and must not be written.
  * user: the argument of ht_vmap.
  * The function must not communicate: ranks call it as often as they have indices. Its tensors are
  * released when it returns. */
@@ -39,7 +39,7 @@ HT_API ht_tensor *ht_vmap(ht_vmap_fn *f, int count, ht_tensor *const xs[], void 
  * moved.
  *
  * in_axes: the mapped axis of each tensor. HT_NONE: f receives all of it, on every rank.
- * out_axis: the place of the mapped axis in the result.
+ * out_axis: the index of the mapped axis in the result.
  * Collective, agrees. Not differentiable.
  * Result: split along out_axis, in the slabs of the first tensor that is split along its mapped
  * axis; balanced if there is none. If no mapped tensor is split it has no split, and each rank

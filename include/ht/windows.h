@@ -6,7 +6,7 @@
  * Parameters that many functions share:
  *     x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating; it may be split along the batch
  *     (axis 0). Convolutions and layers also take one sample, an x without N that is not split.
- *     options: NULL means the defaults. Arrays have a number for each axis behind the channels, the
+ *     options: NULL means the defaults. Arrays have a number for each axis after the channels, the
  *     slowest first; the others are not read.
  *
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
@@ -34,11 +34,11 @@ typedef struct ht_conv_options {
     int64_t stride[3];         /* 1; at least 1 */
     int64_t padding[3];        /* 0; at least 0 */
     int64_t dilation[3];       /* 1; at least 1 */
-    int64_t output_padding[3]; /* 0. Transposed only, else HT_ERR_ARGUMENT: more elements behind the
+    int64_t output_padding[3]; /* 0. Transposed only, else HT_ERR_ARGUMENT: more elements after the
                                   others, fewer than the larger one of stride and dilation */
     int64_t groups;            /* 1; divides the channels of x and of the result */
     bool same;                 /* false; true: the padding that keeps lengths, in place of
-                                  `padding`; an odd element goes behind x. Only for a stride of 1,
+                                  `padding`; an odd element goes after x. Only for a stride of 1,
                                   and not transposed */
     ht_pad_mode padding_mode;  /* HT_PAD_CONSTANT, with 0. Not transposed */
 } ht_conv_options;
@@ -112,7 +112,7 @@ HT_API ht_pool_options ht_pool_options_default(void);
  *
  *     L' = floor((L + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
  *
- * With ceil_mode it rounds up, unless the last window would begin in the padding behind x.
+ * With ceil_mode it rounds up, unless the last window would begin in the padding after x.
  * options: the windows.
  * Errors: HT_ERR_SHAPE also if no window fits, or without channels.
  * Source: torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d. */
@@ -127,21 +127,21 @@ HT_API ht_tensor *ht_max_pool(ht_tensor *x, const ht_pool_options *options);
 
 /* ht_max_pool of x with options, and where each maximum stands.
  *
- * indices: receives int64 in the shape and slabs of the result, not differentiable: the place in
+ * indices: receives int64 in the shape and slabs of the result, not differentiable: the index in
  * the input plane, x[n, c, ...] in row-major order, of the first largest element. NULL: not wanted.
  * Errors: HT_ERR_SHAPE also if indices are wanted and a window has padding alone.
  * Source: torch.nn.functional.max_pool1d, max_pool2d, max_pool3d with return_indices. */
 HT_API ht_tensor *ht_max_pool_ext(ht_tensor *x, const ht_pool_options *options,
                                   ht_tensor **indices);
 
-/* The inverse of ht_max_pool_ext: zeros, and the elements of x at the places of indices.
+/* The inverse of ht_max_pool_ext: zeros, and the elements of x at indices.
  *
- * If indices name a place several times, the last element of x stays, and the others have a
+ * If indices name a position several times, the last element of x stays, and the others have a
  * gradient of 0.
  * x: (N, C, L').
  * indices: integers in the shape of x, from 0 to the length of a plane of the result - 1.
  * options: kernel, stride and padding of the pooling; others are not read.
- * length: L for each axis behind the channels, less than a stride away from the usual length. NULL
+ * length: L for each axis after the channels, less than a stride away from the usual length. NULL
  * or 0: the usual length, (L' - 1) stride - 2 padding + kernel.
  * Collective if x or indices is split.
  * Result: (N, C, L), in the slabs of x.
@@ -189,9 +189,9 @@ HT_API ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *opti
 
 /* Means of x over windows from floor(j L / L') to ceil((j + 1) L / L').
  *
- * length: L' for each axis behind the channels, up to 2^31 - 1; 0 keeps that of x. Not NULL.
+ * length: L' for each axis after the channels, up to 2^31 - 1; 0 keeps that of x. Not NULL.
  * Result: x itself if no length changes.
- * Errors: HT_ERR_SHAPE also if an axis behind the channels is empty, even one that is kept.
+ * Errors: HT_ERR_SHAPE also if an axis after the channels is empty, even one that is kept.
  * Source: torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d. */
 HT_API ht_tensor *ht_adaptive_avg_pool(ht_tensor *x, const int64_t length[]);
 
@@ -206,7 +206,7 @@ HT_API ht_tensor *ht_adaptive_max_pool(ht_tensor *x, const int64_t length[]);
  *
  * options: kernel; stride, where 0 means 1; padding, of any length; and dilation. Others keep their
  * defaults.
- * Result: a copy, or a view of x where strides allow it (windows side by side that are all of x).
+ * Result: a copy, or a view of x where strides allow it (adjacent windows that cover x).
  * Errors: HT_ERR_SHAPE also if no window fits. HT_ERR_ARGUMENT also for another option than these.
  * Source: torch.nn.functional.unfold. */
 HT_API ht_tensor *ht_unfold(ht_tensor *x, const ht_pool_options *options);

@@ -7,11 +7,11 @@
 
 #include "ht/backend.h"
 
-/*   TAKE      copies the place of x at index i to row i of the other operand;
- *   PUT       copies row i to the place of x at index i, row by row, so that the last one
+/*   TAKE      copies the row of x at index i to row i of the other operand;
+ *   PUT       copies row i to the row of x at index i, in order, so that the last one
  *             of equal indices counts;
- *   PUT_ADD   adds row i to the place of x at index i;
- *   NONZERO   lists the places of a mask that are not 0;
+ *   PUT_ADD   adds row i to the row of x at index i;
+ *   NONZERO   lists the indices at which a mask is not 0;
  *   RESAMPLE_FORWARD and _BACKWARD  give weighted sums of elements along an axis. */
 #define HT_INDEX_KERNELS(X)     \
     X(TAKE, ht_index_call)      \
@@ -21,7 +21,7 @@
     X(RESAMPLE_FORWARD, ht_resample_call) X(RESAMPLE_BACKWARD, ht_resample_call)
 
 /* The indices along one axis of x. Index i is at[i * at_step], int64, from -length to length - 1.
- * This rank has the places start ... start + count - 1 of the axis. */
+ * This rank has the indices start ... start + count - 1 of the axis. */
 typedef struct ht_indexed_axis {
     ht_kernel_operand at;
     int64_t at_step, length, start, count;
@@ -31,7 +31,7 @@ typedef struct ht_indexed_axis {
 /* `loop` runs over the elements of a row: operand 0 is written, operand 1 is read.
  *
  * x is operand 1 for TAKE, else operand 0; the loop points to the beginning of x. The rows of the
- * other operand are `row_step` apart. A place that this rank does not have is skipped. `axis` is
+ * other operand are `row_step` apart. An index that this rank does not have is skipped. `axis` is
  * the call's table. */
 typedef struct ht_index_call {
     ht_loop loop;

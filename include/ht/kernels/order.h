@@ -45,7 +45,7 @@ typedef struct ht_merge_call {
     int64_t lines, count, runs, size; /* size: elements of x */
 } ht_merge_call;
 
-/* Finds keys in parts of x: place[i] <- the first place whose key is at least (keys[2 i],
+/* Finds keys in parts of x: place[i] <- the first index whose key is at least (keys[2 i],
  * keys[2 i + 1]), for each i < count.
  *
  * Elements of x from begin[i] to end[i] are searched; they are in order. place[i] is end[i] if all

@@ -9,7 +9,7 @@
 
 #define HT_RANDOM_KERNELS(X) X(RANDOM_UNIFORM) X(RANDOM_NORMAL) X(RANDOM_INTEGER)
 
-/* The distribution of a draw, and the place of a slab's elements in the global tensor.
+/* The distribution of a draw, and the position of a slab's elements in the global tensor.
  *
  * Element (o, i) of (outer, inner) is global element o * inner_global + start + i. A process-local
  * draw has outer 1 and start 0. */

@@ -44,7 +44,7 @@ typedef struct ht_update_call {
     ht_kernel_operand factor, unless;
     double lr, beta1, beta2, eps, weight_decay, momentum, dampening, grad_scale;
     bool nesterov, maximize, decoupled, centered, amsgrad;
-    double count, choice; /* of optimizers that are no kernel */
+    double count, choice; /* of optimizers without a kernel */
 } ht_update_call;
 
 static inline ht_update_part *ht_update_parts(const ht_update_call *update)
