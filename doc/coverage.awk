@@ -121,14 +121,14 @@ END {
     end_topic()
     print_count("all", all_ours, all_missing, all_left_out)
     page = out "/coverage.md"
-    print "# What of Heat and torch is there" >page
+    print "# Coverage of Heat and torch" >page
     print "" >page
     print "The public names of Heat 1.8 and 1.9, and of torch.nn and torch.optim, by topic. A name is there as the" >page
     print "function (or constant) in its row, is missing, or is left out for the reason in its row." >page
     print "`grep -rw percentile doc/coverage` finds a name." >page
     print "" >page
     print "Made by `make coverage` from doc/coverage/*.names and the public headers; do not edit. It prints how many" >page
-    print "names are there: the pages hold no counts, which would go wrong where branches meet." >page
+    print "names are there: the pages hold no counts, which would go wrong on a merge." >page
     print "" >page
     print "| topic | |\n| --- | --- |" >page
     printf "%s", index_rows >page

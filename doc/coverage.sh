@@ -18,7 +18,7 @@ for header in include/ht.h include/ht/*.h; do
     constants "$header"
 done >"$work/declared"
 
-# Pages take the place of the old ones together, or not at all.
+# Replaces all old pages, or none of them.
 mkdir -p "$work/made/coverage" "$out/coverage"
 awk -v out="$work/made" -f doc/coverage.awk input=declared "$work/declared" input=names doc/coverage/*.names
 rm -f "$out"/coverage/*.md
