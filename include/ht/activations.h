@@ -3,8 +3,8 @@
  * Activations: functions of each element, and the softmax family along an axis.
  *
  * x may have any split. Logically collective, unless a comment says collective. Differentiable.
- * Results are like x, with its dtype, split and slabs, and scoped; NULL after an error. NaN stays
- * NaN.
+ * NaN stays NaN.
+ * Result: scoped, with the shape, dtype, split and slabs of x; NULL after an error.
  * Errors: HT_ERR_DTYPE unless x has a floating dtype, and HT_ERR_ARGUMENT for a parameter outside
  * of its range, or an axis that x lacks. A parameter without a range may be any number, also NaN.
  * Source: torch.nn.functional. */

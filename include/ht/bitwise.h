@@ -3,9 +3,10 @@
  * Operations on bits, element by element.
  *
  * For integers; for bool, they are the logical and, or, exclusive or, not. Broadcasting, promotion,
- * numbers, split, forms in place and errors are those of ht/arithmetics.h. Other dtypes are
- * HT_ERR_DTYPE. Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
- * Not differentiable.
+ * numbers and forms in place are those of ht/arithmetics.h. Logically collective; collective if an
+ * operand has to be moved (ht/arithmetics.h). Not differentiable.
+ * Result: scoped; the dtype to which the operands promote, and the split of ht/arithmetics.h.
+ * Errors: those of ht/arithmetics.h; HT_ERR_DTYPE for floating and complex dtypes.
  * Source: heat.arithmetics. */
 #ifndef HT_BITWISE_H
 #define HT_BITWISE_H

@@ -120,7 +120,8 @@ HT_API ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm
 
 /* A hook that does the same as no hook: the average of `bucket` in its own dtype.
  *
- * It starts one sum, in `round` 0. Register it with a NULL `state`, which it ignores. */
+ * It starts one sum, in `round` 0. Register it with a NULL `state`, which it ignores.
+ * Errors: those of ht_grad_bucket_sum. */
 HT_API ht_status ht_comm_hook_allreduce(ht_grad_bucket *bucket, int round, void *state);
 
 /* ht_comm_hook_allreduce of a float32 `bucket` as bfloat16: half the bytes between nodes.

@@ -53,7 +53,7 @@
  * - Arguments that are right on each rank but do not fit together end the job in the wait.
  * - Counts that are NULL or negative end the job, because that rank could not take part.
  *
- * Errors of calls on tensors:
+ * Errors: calls on tensors have these.
  * - HT_ERR_ARGUMENT for a NULL, and for a rank or a tag out of range.
  * - HT_ERR_ARGUMENT if the tensor that is received is read-only: a broadcast view, ht_scalar, or
  *   memory that DLPack marks so. The buffer of ht_bcast is not received on the root.

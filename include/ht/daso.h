@@ -65,7 +65,10 @@ HT_API ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_op
  * Result: false after an error, too. */
 HT_API bool ht_plateau_detector_test_if_improving(ht_plateau_detector *detector, double metric);
 
-/* Clears the best value and the counts of `detector`. Not collective. */
+/* Clears the best value and the counts of `detector`.
+ *
+ * Not collective.
+ * Errors: HT_ERR_ARGUMENT if detector is NULL. */
 HT_API ht_status ht_plateau_detector_reset(ht_plateau_detector *detector);
 
 /* Returns the settings and counts of `detector` as a map of numbers, scoped. Not collective. */

@@ -50,9 +50,11 @@ HT_API ht_value *ht_batch_value(const ht_batch *batch);
  *   HT_ERR_ARGUMENT of the loader. */
 typedef ht_tensor *ht_transform_fn(ht_tensor *rows, int array, void *user);
 
-/* Records the cause of a failed transform, and returns NULL. Not collective.
+/* Records the cause of a failed transform.
  *
  * format: as of printf. The loader adds file, data set and row to the message.
+ * Not collective.
+ * Result: NULL, for the transform to return.
  * Errors: the loader fails with HT_ERR_ARGUMENT. */
 HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
 

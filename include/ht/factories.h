@@ -3,7 +3,7 @@
  * Factories: tensors from nothing, from numbers and from host memory. Source: heat.factories.
  *
  * Unless a comment says otherwise, a factory is logically collective: all ranks pass the same
- * arguments. Results are scoped (ht/object.h).
+ * arguments.
  *
  * Arguments that the factories share:
  * ndim, shape: the global shape; up to HT_MAX_NDIM axes and fewer than 2^59 elements. Lengths of 0
@@ -20,10 +20,11 @@
  * ht/random.h and in the loaders of ht/io.h.
  *
  * Short calls make tensors on ht_get_comm() and ht_get_device(). Long calls, _ext, take device and
- * comm. Those of ht_full and ht_arange take ht_numbers in place of doubles. In a long call HT_LOCAL
+ * comm. Those of ht_full and ht_arange take ht_numbers instead of doubles. In a long call HT_LOCAL
  * is an error; HT_NONE with HT_COMM_SELF makes a tensor of this rank's own.
  *
- * Common errors: HT_ERR_ARGUMENT if dtype is invalid, split is not an axis, ndim is out of range or
+ * Result: scoped (ht/object.h), with the shape, dtype, split, device and communicator above.
+ * Errors: HT_ERR_ARGUMENT if dtype is invalid, split is not an axis, ndim is out of range or
  * a pointer is NULL. HT_ERR_SHAPE if a length is negative or the elements are too many. */
 #ifndef HT_FACTORIES_H
 #define HT_FACTORIES_H

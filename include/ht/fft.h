@@ -24,7 +24,7 @@
  * Result: complex64 for float32 and complex128 for float64. Real results are float32 for complex64
  * and float64 for complex128. The split is that of x. The slabs are those of x too, unless the
  * split axis is transformed: then they are balanced.
- * Errors of transforms: HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below
+ * Errors: a transform has HT_ERR_DTYPE for float16 and bfloat16. HT_ERR_ARGUMENT for a length below
  * 1, an axis that x lacks, a repeated axis, different numbers of axes and lengths, or NULL with a
  * count other than 0. HT_ERR_ARGUMENT also for a norm that is not an ht_fft_norm. */
 #ifndef HT_FFT_H

@@ -3,14 +3,13 @@
  * Layers as functions, without state. Activations and losses have separate headers, which this one
  * includes.
  *
- * Inputs may be split along the batch axis (0), unless a comment says otherwise; the result then
- * has that split and its slabs, too. Weights and biases of a split input are replicated on its
+ * Inputs may be split along the batch axis (0), unless a comment says otherwise. Weights and biases of a split input are replicated on its
  * communicator (made with HT_NONE), and the backward pass sums their gradients over it.
  * Process-local weights, such as those of the layers in nn.h, take process-local inputs
  * (ht_tensor_local).
  *
- * Logically collective, unless a comment says otherwise. Differentiable. Results are scoped; NULL
- * after an error.
+ * Logically collective, unless a comment says otherwise. Differentiable.
+ * Result: scoped, with the dtype, split and slabs of x; NULL after an error.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE unless x is floating and weights
  * have its dtype; HT_ERR_ARGUMENT for an operand with another split, HT_ERR_COMM for a split input
  * with process-local weights.

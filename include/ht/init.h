@@ -11,10 +11,10 @@
  * x may be a leaf that requires gradients, also while gradients are recorded: nothing is recorded.
  * A graph that saved x is out of date then.
  *
- * Logically collective, unless a block says otherwise. Every function with a status has
- * HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not finite or
- * outside of its range. It has HT_ERR_STATE for an x that cannot be written: a number (ht_scalar)
- * or a read-only view. */
+ * Logically collective, unless a block says otherwise.
+ * Errors: HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not finite
+ * or outside of its range. HT_ERR_STATE for an x that cannot be written: a number (ht_scalar) or a
+ * read-only view. */
 #ifndef HT_INIT_H
 #define HT_INIT_H
 
@@ -95,7 +95,9 @@ HT_API ht_status ht_nn_init_kaiming_uniform_ext(ht_tensor *x, double a, ht_fan_m
                                                 const char *nonlinearity);
 
 /* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan_in), where gain is that
- * of "leaky_relu" with the negative slope a. Errors: HT_ERR_SHAPE for fewer than 2 axes. */
+ * of "leaky_relu" with the negative slope a.
+ *
+ * Errors: HT_ERR_SHAPE for fewer than 2 axes. */
 HT_API ht_status ht_nn_init_kaiming_normal(ht_tensor *x, double a);
 
 /* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan).

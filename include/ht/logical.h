@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Logical operations and tests of numbers, element by element; the result is bool.
+ * Logical operations and tests of numbers, element by element.
  *
- * A number is true unless it is 0; NaN is true. Broadcasting, promotion, numbers, split and errors
- * are those of ht/arithmetics.h. Unless a function's comment says otherwise, logically collective;
- * collective if an operand has to be moved.
- * Not differentiable.
+ * A number is true unless it is 0; NaN is true. Broadcasting, promotion and numbers are those of
+ * ht/arithmetics.h. Unless a function's comment says otherwise, logically collective; collective if
+ * an operand has to be moved (ht/arithmetics.h). Not differentiable.
+ * Result: scoped; bool, with the split of ht/arithmetics.h.
+ * Errors: those of ht/arithmetics.h.
  * Source: heat.logical. */
 #ifndef HT_LOGICAL_H
 #define HT_LOGICAL_H

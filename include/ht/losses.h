@@ -10,8 +10,8 @@
  *     margin: any number, unless a comment names a range.
  *
  * Collective if an operand is split. Differentiable in all floating operands, also in weights.
- * Targets that are only compared with 1 and -1 have no gradient. Results are scoped; NULL after an
- * error. A mean or sum is a scalar on all ranks. Without reduction, the result is split if an
+ * Targets that are only compared with 1 and -1 have no gradient.
+ * Result: scoped; NULL after an error. A mean or sum is a scalar on all ranks. Without reduction, the result is split if an
  * operand is split along an axis that the result has, unless a comment says otherwise. If operands
  * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
  * a gradient of zeros; PyTorch returns NaN.

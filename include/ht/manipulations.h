@@ -2,15 +2,16 @@
  *
  * Shape, layout and distribution of tensors. Source: heat.manipulations.
  *
- * A view shares memory with its source. All functions are differentiable. Results are scoped,
- * except x itself, which stays with its owner or scope (ht/object.h). They have the dtype of x.
- * The split of a result follows its axis. Slabs are those of x, unless the result is said to be
- * balanced: then they are canonical (ht_comm_chunk), and the call is collective if x is unbalanced.
+ * A view shares memory with its source. All functions are differentiable.
  * Logically collective, unless a comment says otherwise: all ranks pass the same arguments, and
  * nothing is sent.
  * Parameters: a negative axis counts from the end.
  * Forms in place that move x: the handle gets other memory, and views of x keep the old memory.
  * They do nothing if x has the split or slabs already.
+ * Result: scoped, except x itself, which stays with its owner or scope (ht/object.h). It has the
+ * dtype of x. The split of a result follows its axis. Slabs are those of x, unless the result is
+ * said to be balanced: then they are canonical (ht_comm_chunk), and the call is collective if x is
+ * unbalanced.
  * Errors: HT_ERR_ARGUMENT for an axis that x lacks, or that a list names twice. HT_ERR_ARGUMENT for
  * a list that is NULL, unless its count is 0 or a comment says what NULL means. Forms in place that
  * have to move x: HT_ERR_STATE where ht_tensor_set_ refuses. */

@@ -10,9 +10,10 @@
  * Calls are logically collective unless their comment says otherwise. ndim, shape, dtype, split,
  * device and comm, and the difference of short and long calls, are those of ht/factories.h. Draws
  * with HT_LOCAL count as draws on HT_COMM_SELF, separately on each rank; ranks that have drawn
- * equally often get the same numbers. Results are scoped.
+ * equally often get the same numbers.
  *
- * Common errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if
+ * Result: scoped, as of ht/factories.h.
+ * Errors: those of ht/factories.h for shape, dtype, split, device and comm. HT_ERR_DTYPE if
  * a call does not support dtype. HT_ERR_ARGUMENT for numbers outside of what a comment names.
  * Source: heat.random. */
 #ifndef HT_RANDOM_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comparisons, element by element; the result is bool.
+ * Comparisons, element by element.
  *
- * Broadcasting, promotion, numbers, split and errors are those of ht/arithmetics.h. Complex numbers
- * have ht_eq, ht_ne and ht_equal only. Unless a function's comment says otherwise, logically
- * collective; collective if an operand has to be moved (ht/arithmetics.h). Not differentiable.
+ * Broadcasting, promotion and numbers are those of ht/arithmetics.h. Complex numbers have ht_eq,
+ * ht_ne and ht_equal only. Unless a function's comment says otherwise, logically collective;
+ * collective if an operand has to be moved (ht/arithmetics.h). Not differentiable.
+ * Result: scoped; bool, with the split of ht/arithmetics.h.
+ * Errors: those of ht/arithmetics.h.
  * Source: heat.relational. */
 #ifndef HT_RELATIONAL_H
 #define HT_RELATIONAL_H

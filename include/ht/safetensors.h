@@ -27,6 +27,7 @@ HT_BEGIN_DECLS
  * split. Each rank reads its slab alone.
  *
  * Collective, agrees.
+ * Result: scoped, as of the loaders of ht/io.h.
  * Errors: HT_ERR_FORMAT if the file has no tensor of that name.
  * Source: safetensors.safe_open. */
 HT_API ht_tensor *ht_load_safetensors(const char *path, const char *dataset, ht_dtype dtype,
@@ -87,7 +88,8 @@ typedef void ht_safetensors_visit_fn(const char *key, const char *value, void *u
 /* Calls visit with user, on every rank, for each text in the metadata of the safetensors file path,
  * in the order of the file.
  *
- * Collective over comm, agrees. */
+ * Collective over comm, agrees.
+ * Errors: those of ht_safetensors_load. */
 HT_API ht_status ht_safetensors_metadata(const char *path, ht_safetensors_visit_fn *visit,
                                          void *user, ht_comm *comm);
 

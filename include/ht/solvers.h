@@ -43,9 +43,10 @@ HT_API ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper);
  * Source: torch.linalg.solve. */
 HT_API ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b);
 
-/* Returns the inverse a^-1 of square matrices, in the split of a.
+/* Returns the inverse a^-1 of square matrices a (..., n, n).
  *
  * Differentiable.
+ * Result: scoped; the shape and split of a.
  * Errors: HT_ERR_ARGUMENT if a is singular.
  * Source: torch.linalg.inv. */
 HT_API ht_tensor *ht_inv(ht_tensor *a);
@@ -130,10 +131,11 @@ HT_API ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double to
  * Source: heat.linalg.lanczos. */
 HT_API ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t);
 
-/* Returns e^a = 1 + a + a a / 2 + ... of square matrices, in the split of a.
+/* Returns e^a = 1 + a + a a / 2 + ... of square matrices a (..., n, n).
  *
  * It squares a diagonal Pade approximant of a / 2^s s times. Differentiable; the gradient takes the
  * exponential of matrices (2 n, 2 n).
+ * Result: scoped; the shape and split of a.
  * Source: heat.linalg.matrix_exp, torch.linalg.matrix_exp. */
 HT_API ht_tensor *ht_matrix_exp(ht_tensor *a);
 

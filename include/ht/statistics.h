@@ -80,17 +80,19 @@ HT_API ht_tensor *ht_ptp(ht_tensor *x, int axis);
 
 /* max(a, b), element by element.
  *
- * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
+ * a, b: operands by the rules of ht/arithmetics.h, which also names the errors.
  * Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
  * Differentiable; equal elements share the gradient.
+ * Result: scoped; the dtype to which a and b promote, and the split of ht/arithmetics.h.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_maximum(ht_tensor *a, ht_tensor *b);
 
 /* min(a, b), element by element.
  *
- * a, b: operands by the rules of ht/arithmetics.h, which also tell the split and the errors.
+ * a, b: operands by the rules of ht/arithmetics.h, which also names the errors.
  * Logically collective; collective if an operand has to be moved (ht/arithmetics.h).
  * Differentiable; equal elements share the gradient.
+ * Result: scoped; the dtype to which a and b promote, and the split of ht/arithmetics.h.
  * Errors: HT_ERR_DTYPE for bool and complex numbers. */
 HT_API ht_tensor *ht_minimum(ht_tensor *a, ht_tensor *b);
 

@@ -3,8 +3,8 @@
  * ht_value: a tensor, a number, a list of values, or a map from strings to values. Modules, hooks,
  * collate functions and gathers pass values on.
  *
- * Values are counted. Constructors return scoped values (ht/object.h) and retain their arguments.
- * No call here is collective.
+ * Values are counted. Constructors retain their arguments. No call here is collective.
+ * Result: constructors return scoped values (ht/object.h).
  *
  * ht_value_append, ht_value_set and ht_value_tensors report a NULL operand (ht/error.h). All other
  * calls record no error: for NULL, or a value of another kind, they return what their comments say.

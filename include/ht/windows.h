@@ -10,8 +10,9 @@
  *     slowest first; the others are not read.
  *
  * Differentiable. Logically collective; gradients of weights are summed over the ranks of a split
- * x. Results are scoped, with the dtype and the split of x, in its slabs or in canonical ones. If x
- * is unbalanced, a call may thus be collective.
+ * x.
+ * Result: scoped, with the dtype and the split of x, in its slabs or in canonical ones. If x is
+ * unbalanced, a call may thus be collective.
  * Layers are owned, with process-local float32 parameters. Those that have parameters take
  * process-local batches (ht/nn.h). Constructors are not collective.
  * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
