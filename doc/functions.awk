@@ -1,6 +1,7 @@
-# awk -f functions.awk include/ht/*.h: a record for each public function, for those who make pages of them or check their comments.
-# Records end with a form feed; their fields are parted by unit separators: header, line, name, prototype, the comment that stands
-# right before the prototype (empty: none), the comment that opens the header.
+# awk -f functions.awk include/ht/*.h: a record for each public function, for scripts that make pages of them or check their
+# comments. Records end with a form feed, fields with a unit separator: header, line, name, prototype, the comment right before the
+# prototype (empty: none), the comment that opens the header. A static inline function has a record if it has a comment; without
+# one it is a part of a macro. A comment that begins with `HT_NAME(parameters): ` is that of a macro, wherever it stands.
 
 function reset() { block = opening = ""; inside = ended = 0; line = 0 }
 FNR == 1 { reset() }
@@ -15,28 +16,39 @@ inside {
     }
     if (text !~ /SPDX-License/) block = block text "\n"
     if (!inside && opening == "") opening = block
+    if (!inside && match(block, /^HT_[A-Z_]+\([^)]*\): /)) {
+        prototype = substr(block, 1, RLENGTH - 2)
+        comment = substr(block, RLENGTH + 1)
+        record(FNR, substr(prototype, 1, index(prototype, "(") - 1))
+    }
     next
 }
 
-/^HT_API/ {
+/^HT_API/ || (/^static inline/ && ended == FNR - 1) {
     line = FNR
     prototype = ""
     comment = ended == FNR - 1 ? block : ""
 }
+/^{/ && line { prototype = prototype ";" }
 line {
     code = $0
     sub(/ *\/\*.*/, "", code)
-    sub(/^HT_API +/, "", code)
+    sub(/^(HT_API|static inline) +/, "", code)
+    sub(/^{.*/, "", code)
     sub(/^ +/, "", code)
-    prototype = prototype (prototype == "" ? "" : " ") code
-    if (code ~ /;/) {
+    prototype = prototype (prototype == "" || code == "" ? "" : " ") code
+    if (prototype ~ /;/) {
         if (prototype ~ /\(/ && prototype !~ /^extern/) {
             name = prototype
             gsub(/HT_[A-Z_]+\([^)]*\)/, "", name)
             sub(/\(.*/, "", name)
             sub(/.*[ *]/, "", name)
-            printf "%s\037%d\037%s\037%s\037%s\037%s\f", FILENAME, line, name, prototype, comment, opening
+            record(line, name)
         }
         line = 0
     }
+}
+
+function record(at, name) {
+    printf "%s\037%d\037%s\037%s\037%s\037%s\f", FILENAME, at, name, prototype, comment, opening
 }

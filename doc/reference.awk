@@ -1,6 +1,6 @@
 # Pages from the records of doc/functions.awk. -v format=html writes one page to standard output; -v format=man3 -v folder=DIR
 # -v version=V writes DIR/NAME.3 for each function. A line `name: text` of a comment, Result, Errors and Source become terms,
-# lines indented by four spaces code, and the comment that opens the header stands behind each function's own.
+# lines indented by four spaces code. The comment that opens the header follows each function's own comment, under NOTES.
 
 BEGIN {
     RS = "\f"
@@ -93,6 +93,7 @@ function roff(text) {
     return text
 }
 function man_put(kind, label, text) {
+    if (kind != "code") gsub(/(see|at) the top/, "see NOTES", text)
     if (kind == "term") print ".TP\n.B " roff(label) "\n" roff(text) >page
     else if (kind == "code") printf ".PP\n.EX\n%s.EE\n", roff(text) >page
     else print ".PP\n" roff(text) >page
@@ -116,10 +117,15 @@ function html(text) {
     gsub(/>/, "\\&gt;", text)
     return text
 }
+# "the top" is what all functions of the header have in common.
+function linked(text) {
+    gsub(/(see|at) the top/, "see <a href=\"#" topic "\">the top</a>", text)
+    return text
+}
 function html_put(kind, label, text) {
-    if (kind == "term") print "<p class=term><b>" html(label) "</b> " html(text) "</p>"
+    if (kind == "term") print "<p class=term><b>" html(label) "</b> " linked(html(text)) "</p>"
     else if (kind == "code") print "<pre>" html(text) "</pre>"
-    else print "<p>" html(text) "</p>"
+    else print "<p>" linked(html(text)) "</p>"
 }
 function html_head() {
     print "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"

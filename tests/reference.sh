@@ -1,6 +1,6 @@
 #!/bin/sh
-# The reference made of the headers: each public function has a comment of its own in the grammar of CONTRIBUTING.md, its manual
-# page formats, and the English of headers and documents keeps the rules of tests/english.awk.
+# The reference made of the headers: each public function has a comment in the grammar of CONTRIBUTING.md, its manual page formats,
+# and the English of headers and documents keeps the rules of tests/english.awk.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -21,6 +21,18 @@ there_are_pages() {
     [ "$(find "$work/man3" -name 'ht_*.3' | wc -l)" -gt 800 ] &&
         [ "$(grep -c '<article' "$work/reference.html")" -gt 800 ]
 }
+# The macros that documents and examples call.
+macros_have_pages() {
+    for macro in $(cat "$srcdir"/README.md "$srcdir"/doc/*.md "$srcdir"/examples/*/*.c | grep -o '\bHT_[A-Z_]*(' | tr -d '(' | sort -u); do
+        [ -f "$work/man3/$macro.3" ] || ! grep -q "^#define $macro(" "$srcdir"/include/ht/*.h || {
+            echo "# $macro has no page"
+            return 1
+        }
+    done
+}
+top_is_named() {
+    ! grep -l 'the top' "$work"/man3/*.3 | sed 's/^/# /' | grep .
+}
 no_comment_shows_its_end() {
     # shellcheck disable=SC2016 # awk's fields
     none awk 'BEGIN { RS = "\f"; FS = "\037" } ($5 $6) ~ /\n\/\n/ { print $1 ": " $3 }' "$work/records"
@@ -34,6 +46,8 @@ check 'the English of headers' none awk -f "$srcdir/tests/english.awk" "$srcdir"
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md
 check 'there is a page for each function' there_are_pages
+check 'there is a page for each macro that documents call' macros_have_pages
+check 'pages name their notes' top_is_named
 check 'no comment shows its end' no_comment_shows_its_end
 check 'manual pages format' pages_format
 plan

@@ -18,11 +18,13 @@
  *
  * data: an array, or the address of an element: a for float a[6], a[0] for float a[2][3]. It is not
  *   evaluated. Its elements are bool, uint8_t, signed integers of 8 to 64 bits, float, double, or
- *   complex numbers of these two. Other elements do not compile: name their dtype. */
+ *   complex numbers of these two. Other elements do not compile: name their dtype.
+ * Not collective. */
 
-/* HT_ARRAY(data, shape, split): ht_array of data with the dtype HT_DTYPE_OF(data).
+/* HT_ARRAY(data, shape, split): ht_array of data and split with the dtype HT_DTYPE_OF(data).
  *
- * shape: an HT_SHAPE. */
+ * shape: an HT_SHAPE.
+ * Logically collective, as ht_array is. */
 #define HT_ARRAY(data, shape, split) ht_array((data), shape, HT_DTYPE_OF(data), split)
 
 #if LONG_MAX == INT64_MAX

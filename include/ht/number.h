@@ -82,7 +82,7 @@ HT_API bool ht_number_from_text(const char *text, double *number);
 
 HT_END_DECLS
 
-/* real + i imaginary as an ht_number. */
+/* HT_COMPLEX(real, imaginary): real + i imaginary as an ht_number. Not collective. */
 #define HT_COMPLEX(real, imaginary) ht_number_complex(real, imaginary)
 
 /* HT_NUM(x): x as an ht_number of the kind that its type tells.
@@ -90,7 +90,8 @@ HT_END_DECLS
  * x: of an integer, floating or complex type, or an ht_number already. Types wider than double are
  *   rounded to double. An __int128 outside int64 becomes a REAL, and so does an unsigned integer
  *   above INT64_MAX.
- * In C++ this is an overloaded function; a type with real() and imag() is complex. */
+ * In C++ this is an overloaded function; a type with real() and imag() is complex.
+ * Not collective. */
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 ht_number_int128;
 __extension__ typedef unsigned __int128 ht_number_uint128;

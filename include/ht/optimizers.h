@@ -342,7 +342,7 @@ HT_API ht_optimizer *ht_optim_adafactor(ht_value *parameters, double lr,
  * for a tall matrix, x^T replaces x. The iteration works on bfloat16. f is the factor of adjust_lr.
  * p *= 1 - lr weight_decay comes first, and g is without weight decay.
  *
- * parameters: as at the top, all with 2 axes. Use another optimizer for biases and embeddings.
+ * parameters: see the top; all have 2 axes. Use another optimizer for biases and embeddings.
  * lr: see the top.
  * options: see the top and the struct.
  * Steps are collective if a parameter is split.

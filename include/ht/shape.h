@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Lists as arguments, in C and in C++. A list is valid in the call that it is an argument of. It
- * makes two arguments, the count and the address, shown on the right.
+ * makes two arguments, the count and the address, shown on the right. Not collective.
  *
  * A shape:
  *     ht_ones(HT_SHAPE(100, 1), HT_FLOAT32, 0)             int ndim, const int64_t shape[]
@@ -15,6 +15,22 @@
 #define HT_SHAPE_H
 
 #include <stdint.h>
+
+/* HT_LIST(type, ...): the two arguments int count, const type items[] of a list.
+ *
+ * type: of the items, at least one.
+ * Result: valid in the call that it is an argument of. */
+
+/* HT_SHAPE(...): the two arguments int ndim, const int64_t shape[] of a shape.
+ *
+ * The arguments are the lengths, of any integer types. HT_SHAPE() is the shape of a tensor without
+ * axes.
+ * Result: valid in the call that it is an argument of. */
+
+/* HT_AXES(...): the two arguments int count, const int axes[] of a list of axes.
+ *
+ * The arguments are the axes, of any integer types.
+ * Result: valid in the call that it is an argument of. */
 
 #ifdef __cplusplus
 #include <initializer_list>
@@ -56,10 +72,7 @@ template <typename T, typename... Ts> ht_list_of<T, sizeof...(Ts)> ht_list_from(
 
 #endif
 
-/* A shape: int ndim, const int64_t shape[]. */
 #define HT_SHAPE(...) HT_INTEGERS(int64_t, __VA_ARGS__)
-
-/* Axes: int count, const int axes[]. */
-#define HT_AXES(...) HT_INTEGERS(int, __VA_ARGS__)
+#define HT_AXES(...)  HT_INTEGERS(int, __VA_ARGS__)
 
 #endif
