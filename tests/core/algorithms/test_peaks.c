@@ -95,6 +95,20 @@ static void qr(ht_tensor *x)
     ht_qr(x, &q, &r);
 }
 
+static void svd(ht_tensor *x)
+{
+    ht_tensor *u, *s, *vh;
+
+    ht_svd(x, &u, &s, &vh);
+}
+
+static void svdvals(ht_tensor *x)
+{
+    ht_tensor *s;
+
+    ht_svd(x, NULL, &s, NULL);
+}
+
 typedef struct call {
     const char *name;
     void (*run)(ht_tensor *x);
@@ -117,6 +131,9 @@ static const call calls[] = {
     {"sort", sort, HT_FLOAT32, 1 << 18, 0, 0, 7},
     {"qr of a square matrix by rows", qr, HT_FLOAT32, 420, 420, 0, 6.5},
     {"qr of a square matrix by columns", qr, HT_FLOAT32, 420, 420, 1, 6.5},
+    {"svd of a square matrix by rows", svd, HT_FLOAT32, 420, 420, 0, 10},
+    {"svd of a square matrix by columns", svd, HT_FLOAT32, 420, 420, 1, 10},
+    {"singular values of a square matrix", svdvals, HT_FLOAT32, 420, 420, 0, 5.5},
 };
 
 static void calls_release_what_is_done_with(void **state)

@@ -5,7 +5,8 @@
  * orthogonal, longest first. Then blocks move on to neighbours, by the rounds of a tournament in
  * which each pair of blocks meets. A sweep has 2 P - 1 rounds, and ends with all blocks at home.
  * Sweeps are repeated until one finds all columns orthogonal and in order, usually 5 to 10 times. A
- * rank stores its own columns twice, and sends and receives them 2 P - 1 times a sweep. */
+ * rank stores its own columns twice besides x and v, for a moment three times, and sends and receives
+ * them 2 P - 1 times a sweep. */
 #include "core/algorithms/spectral/jacobi.h"
 
 #include <math.h>
@@ -61,12 +62,13 @@ static double distance(const double *m, int64_t n, double tolerance)
 
 static ht_status look(tournament *t, ht_tensor *m)
 {
+    ht_scope *step = ht_scope_open();
     ht_tensor *host = ht__on_host(t->what, ht_abs(m), HT_FLOAT64);
 
-    if (host == NULL)
-        return ht_error_get(NULL);
-    t->off = fmax(t->off, distance(ht__body_data(host->body), ht__rows(m), t->tolerance));
-    return HT_SUCCESS;
+    if (host != NULL)
+        t->off = fmax(t->off, distance(ht__body_data(host->body), ht__rows(m), t->tolerance));
+    ht_scope_close(step);
+    return host != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
 /* By the eigenvectors of x^H x: exact enough where no column is much shorter than another. */
@@ -75,8 +77,10 @@ static ht_tensor *rotation_of_products(tournament *t, ht_tensor *x)
     ht_tensor *products = ht__own_matrix(t->what, x, ht__rows(x), ht__rows(x)), *w, *v;
     int64_t info = 0;
 
-    if (products == NULL || ht__local_product(t->what, products, 1, x, HT_MATRIX_PLAIN, x,
-                                              HT_MATRIX_ADJOINT, 0) != HT_SUCCESS)
+    x = ht_contiguous(x);
+    if (x == NULL || products == NULL ||
+        ht__local_product(t->what, products, 1, x, HT_MATRIX_PLAIN, x, HT_MATRIX_ADJOINT, 0) !=
+            HT_SUCCESS)
         return NULL;
     if (look(t, products) != HT_SUCCESS ||
         ht__local_eigh(t->what, products, &w, &v, &info) != HT_SUCCESS)
@@ -85,13 +89,22 @@ static ht_tensor *rotation_of_products(tournament *t, ht_tensor *x)
     return ht_flip(ht__adjoint(v), HT_AXES(0));
 }
 
+static ht_tensor *factor_of(const tournament *t, ht_tensor *x)
+{
+    ht_scope *step = ht_scope_open();
+    ht_tensor *r;
+    const ht_status status = ht__local_qr(t->what, ht__adjoint(x), NULL, &r);
+
+    return ht_scope_return(step, status == HT_SUCCESS ? r : NULL);
+}
+
 /* By the right singular vectors of the factor r of x. */
 static ht_tensor *rotation_of_factor(tournament *t, ht_tensor *x)
 {
-    ht_tensor *r, *u, *s, *vh;
+    ht_tensor *r = factor_of(t, x), *u, *s, *vh;
     int64_t info = 0;
 
-    if (ht__local_qr(t->what, ht__adjoint(x), NULL, &r) != HT_SUCCESS)
+    if (r == NULL)
         return NULL;
     if (ht__rows(r) == ht__columns(r) && look(t, r) != HT_SUCCESS)
         return NULL;
@@ -101,25 +114,60 @@ static ht_tensor *rotation_of_factor(tournament *t, ht_tensor *x)
     return vh;
 }
 
-static ht_status rotate(tournament *t, bool top_first, ht_tensor *held[2])
+static ht_tensor *rotation_of(tournament *t, ht_tensor *stack)
 {
-    ht_tensor *both[2] = {held[!top_first], held[top_first]}, *stack, *turned, *rotation;
-    const int64_t first = ht__rows(both[0]), rows = first + ht__rows(both[1]);
-    ht_tensor *x;
+    ht_scope *step = ht_scope_open();
+    ht_tensor *x = ht_narrow(stack, 1, 0, t->x_length), *rotation = NULL;
+
+    if (x != NULL)
+        rotation = t->well_conditioned ? rotation_of_products(t, x) : rotation_of_factor(t, x);
+    return ht_scope_return(step, rotation);
+}
+
+static void hold(tournament *t, ht_tensor *held[2])
+{
+    ht_retain(held[0]); /* both first: one may be the other of before */
+    ht_retain(held[1]);
+    for (int i = 0; i < 2; i++) {
+        ht_release(t->held[i]);
+        t->held[i] = held[i];
+    }
+}
+
+/* The blocks one below the other, in memory that takes the place of theirs. */
+static ht_tensor *stack_of(tournament *t, bool top_first)
+{
+    ht_tensor *both[2] = {t->held[!top_first], t->held[top_first]};
+    ht_tensor *stack = ht__concatenate(t->what, 2, both, 0);
+
+    if (stack != NULL)
+        hold(t, (ht_tensor *[]){NULL, NULL});
+    return stack;
+}
+
+static ht_status rotate(tournament *t, bool top_first)
+{
+    const int64_t first = ht__rows(t->held[!top_first]),
+                  rows = first + ht__rows(t->held[top_first]);
+    ht_tensor *stack, *rotation, *turned = NULL, *held[2];
+    ht_scope *step;
 
     if (rows == 0)
         return HT_SUCCESS;
-    stack = ht__concatenate(t->what, 2, both, 0);
-    turned = stack != NULL ? ht__own_matrix(t->what, stack, rows, t->length) : NULL;
-    if (turned == NULL)
+    step = ht_scope_open();
+    stack = stack_of(t, top_first);
+    rotation = stack != NULL ? rotation_of(t, stack) : NULL;
+    if (rotation != NULL)
+        turned = ht__own_matrix(t->what, stack, rows, t->length);
+    if (turned == NULL || ht__local_product(t->what, turned, 1, rotation, HT_MATRIX_PLAIN, stack,
+                                            HT_MATRIX_PLAIN, 0) != HT_SUCCESS) {
+        ht_scope_close(step);
         return ht_error_get(NULL);
-    x = ht_contiguous(ht_narrow(stack, 1, 0, t->x_length));
-    rotation = t->well_conditioned ? rotation_of_products(t, x) : rotation_of_factor(t, x);
-    if (rotation == NULL || ht__local_product(t->what, turned, 1, rotation, HT_MATRIX_PLAIN, stack,
-                                              HT_MATRIX_PLAIN, 0) != HT_SUCCESS)
-        return ht_error_get(NULL);
+    }
     held[!top_first] = ht_narrow(turned, 0, 0, first);
     held[top_first] = ht_narrow(turned, 0, first, rows);
+    hold(t, held);
+    ht_scope_close(step);
     return HT_SUCCESS;
 }
 
@@ -166,11 +214,12 @@ static ht_status expect(const tournament *t, int block, int from, int tag, ht_te
     return *request != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-/* held <- what this rank has in the next round, of which top and bottom tell already. */
-static ht_status move(const tournament *t, ht_tensor *held[2])
+/* What this rank has in the next round, of which top and bottom tell already, takes the place of
+ * what it had. */
+static ht_status move(tournament *t)
 {
     const int rank = t->body->comm->rank, last = t->body->comm->size - 1;
-    ht_tensor *top = held[0], *bottom = held[1];
+    ht_tensor *top = t->held[0], *bottom = t->held[1], *held[2] = {top, bottom};
     ht_request *requests[4] = {NULL};
     ht_status status = HT_SUCCESS;
 
@@ -189,17 +238,9 @@ static ht_status move(const tournament *t, ht_tensor *held[2])
 
         status = status != HT_SUCCESS ? status : waited;
     }
+    if (status == HT_SUCCESS)
+        hold(t, held);
     return status;
-}
-
-static void hold(tournament *t, ht_tensor *held[2])
-{
-    ht_retain(held[0]); /* both first: one may be the other of before */
-    ht_retain(held[1]);
-    for (int i = 0; i < 2; i++) {
-        ht_release(t->held[i]);
-        t->held[i] = held[i];
-    }
 }
 
 static ht_status play(tournament *t)
@@ -209,14 +250,11 @@ static ht_status play(tournament *t)
 
     for (int round = 0; round < rounds && status == HT_SUCCESS; round++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *held[2] = {t->held[0], t->held[1]};
 
-        status = rotate(t, t->top[rank] < t->bottom[rank], held);
+        status = rotate(t, t->top[rank] < t->bottom[rank]);
         next_round(t);
         if (status == HT_SUCCESS)
-            status = move(t, held);
-        if (status == HT_SUCCESS)
-            hold(t, held);
+            status = move(t);
         ht_scope_close(scope);
     }
     return status;
@@ -245,22 +283,24 @@ static ht_status play_all(tournament *t)
 
 static ht_status take(tournament *t, ht_tensor *x, ht_tensor *v)
 {
+    ht_scope *step = ht_scope_open();
     ht_tensor *rows[2] = {ht__adjoint(ht_tensor_local(x)), NULL}, *all, *held[2];
     const int64_t count = x->body->lshape[1], first = (count + 1) / 2;
 
     rows[1] = v != NULL ? ht__adjoint(ht_tensor_local(v)) : NULL;
     all = v != NULL ? ht__concatenate(t->what, 2, rows, 1) : ht_contiguous(rows[0]);
-    if (all == NULL)
-        return ht_error_get(NULL);
-    held[0] = ht_narrow(all, 0, 0, first);
-    held[1] = ht_narrow(all, 0, first, count);
-    hold(t, held);
-    return HT_SUCCESS;
+    if (all != NULL) {
+        held[0] = ht_narrow(all, 0, 0, first);
+        held[1] = ht_narrow(all, 0, first, count);
+        hold(t, held);
+    }
+    ht_scope_close(step);
+    return all != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_status give_back(const tournament *t, ht_tensor *x, ht_tensor *v)
+static ht_status give_back(tournament *t, ht_tensor *x, ht_tensor *v)
 {
-    ht_tensor *all = ht__concatenate(t->what, 2, (ht_tensor *[]){t->held[0], t->held[1]}, 0);
+    ht_tensor *all = stack_of(t, true);
     ht_status status;
 
     if (all == NULL)

@@ -4,7 +4,10 @@
  * multiplied by q. A wide matrix is replaced by its adjoint. For other matrices the columns of r,
  * which is split like x, are made orthogonal (jacobi.c): r v = y. Then y = u diag(s) by its own QR,
  * which gives an orthonormal u for any rank of the matrix x. Nothing is squared: small singular
- * values are exact to roundings of the largest. */
+ * values are exact to roundings of the largest.
+ *
+ * At the peak a rank stores ten times its part of a square matrix x besides x, or 5.5 times it for
+ * values alone. */
 #include "core/algorithms/spectral/jacobi.h"
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"
@@ -51,30 +54,67 @@ static ht_status svd_tall(const char *what, ht_tensor *x, ht_matrix_svd *to)
     return to->u != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
+/* Owned: x v = q y, where the columns of y are orthogonal; q and v where to->vectors. */
+static ht_status make_orthogonal(const char *what, ht_tensor *x, const ht_matrix_svd *to,
+                                 ht_tensor **q, ht_tensor **y, ht_tensor **v)
+{
+    const int64_t n = ht__columns(x);
+    ht_scope *step = ht_scope_open();
+    ht_tensor *turns = NULL, *factor = NULL, *r;
+    ht_status status = ht__qr_columns(what, x, to->vectors ? &factor : NULL, &r);
+
+    if (status == HT_SUCCESS && to->vectors) {
+        turns = ht_eye_ext(n, n, x->body->dtype, 1, x->body->storage->device, x->body->comm);
+        status = turns != NULL ? HT_SUCCESS : ht_error_get(NULL);
+    }
+    if (status == HT_SUCCESS)
+        status = ht__jacobi(what, r, turns, false);
+    if (status == HT_SUCCESS) {
+        *q = ht_retain(factor);
+        *y = ht_retain(r);
+        *v = ht_retain(turns);
+    }
+    ht_scope_close(step);
+    return status;
+}
+
+/* y = u diag(s), where u is wanted: owned. s: scoped. */
+static ht_status lengths_of(const char *what, ht_tensor *y, ht_matrix_svd *to, ht_tensor **u)
+{
+    ht_scope *step = ht_scope_open();
+    ht_tensor *found = NULL, *r;
+    ht_status status = ht__qr_columns(what, y, to->vectors ? &found : NULL, &r);
+
+    if (status == HT_SUCCESS)
+        to->s = ht__in_order(what, ht_resplit(ht_abs(ht_diagonal(r, 0, 0, 1)), HT_NONE), true);
+    *u = status == HT_SUCCESS ? ht_retain(found) : NULL;
+    to->s = ht_scope_return(step, to->s);
+    return to->s != NULL ? HT_SUCCESS : ht_error_get(NULL);
+}
+
 /* At least as many rows as columns, any split. */
 static ht_status svd_columns(const char *what, ht_tensor *x, ht_matrix_svd *to)
 {
-    const int64_t n = ht__columns(x);
-    ht_tensor *q = NULL, *r, *v = NULL, *u = NULL;
-    ht_status status = ht__qr_columns(what, x, to->vectors ? &q : NULL, &r);
+    ht_tensor *q = NULL, *y = NULL, *v = NULL, *u = NULL;
+    ht_status status = make_orthogonal(what, x, to, &q, &y, &v);
 
-    if (status == HT_SUCCESS && to->vectors)
-        v = ht_eye_ext(n, n, x->body->dtype, 1, x->body->storage->device, x->body->comm);
-    r = status == HT_SUCCESS ? ht__own_columns(what, r) : NULL;
-    if (r == NULL || (to->vectors && v == NULL))
-        return ht_error_get(NULL);
-    status = ht__jacobi(what, r, v, false);
     if (status == HT_SUCCESS)
-        status = ht__qr_columns(what, r, to->vectors ? &u : NULL, &r);
-    if (status != HT_SUCCESS)
-        return status;
-    to->s = ht__in_order(what, ht_resplit(ht_abs(ht_diagonal(r, 0, 0, 1)), HT_NONE), true);
-    if (to->vectors) {
-        to->u = ht_resplit(ht__batch_product(what, q, u), 0);
-        to->v = ht_resplit(v, 0);
+        status = lengths_of(what, y, to, &u);
+    ht_release(y);
+    if (status == HT_SUCCESS && to->vectors) {
+        HT_STEP(q, ht__batch_product(what, q, u));
+        ht_release(u);
+        u = NULL;
+        HT_STEP(q, ht_resplit(q, 0));
+        HT_STEP(v, ht_resplit(v, 0));
+        to->u = ht__scoped(ht_retain(q));
+        to->v = ht__scoped(ht_retain(v));
+        status = q != NULL && v != NULL ? HT_SUCCESS : ht_error_get(NULL);
     }
-    return to->s != NULL && (!to->vectors || (to->u != NULL && to->v != NULL)) ? HT_SUCCESS
-                                                                               : ht_error_get(NULL);
+    ht_release(q);
+    ht_release(u);
+    ht_release(v);
+    return status;
 }
 
 static ht_status svd_adjoint(const char *what, ht_tensor *x, ht_matrix_svd *to)
