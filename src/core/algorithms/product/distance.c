@@ -157,7 +157,10 @@ static ht_tensor *distances(const metric *d, ht_tensor *x, ht_tensor *y)
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* With w the weight of each difference: gx = sum over columns of w (x - y), gy that of rows of
- * w (y - x). */
+ * w (y - x). The difference of two sums cancels where rows are far from the origin and near each
+ * other, by the ratio of the two distances. So sums are in float64, from an origin among the rows.
+ * That is exact to roundings of float32 up to a ratio of 2^29; differences of pairs would be exact,
+ * and take k passes over w. For float32 w is stored in float64, twice the size of the result. */
 static ht_tensor *weighted(ht_tensor *w, ht_tensor *x, ht_tensor *y)
 {
     ht_tensor *sums = ht_sum(w, 1);
@@ -167,7 +170,7 @@ static ht_tensor *weighted(ht_tensor *w, ht_tensor *x, ht_tensor *y)
     return ht_sub(ht_mul(ht_expand_dims(sums, 1), x), ht_matmul(w, y));
 }
 
-/* A row near the others, where it is finite: far from 0 the sums would cancel. */
+/* A row among the others, where it is finite. */
 static ht_tensor *origin(ht_tensor *x)
 {
     ht_tensor *row = ht_resplit(ht_narrow(x, 0, 0, x->body->shape[0] > 0), HT_NONE);
@@ -177,8 +180,13 @@ static ht_tensor *origin(ht_tensor *x)
 
 static void give(ht_node *node, ht_tensor *w, ht_tensor *x, ht_tensor *y, ht_tensor *gin[])
 {
-    ht_tensor *row = w != NULL ? origin(x->body->shape[0] > 0 ? x : y) : NULL;
+    const ht_dtype dtype = x->body->dtype;
+    ht_tensor *row;
 
+    w = ht_astype(w, HT_FLOAT64);
+    x = w != NULL ? ht_astype(x, HT_FLOAT64) : NULL;
+    y = x != NULL ? ht_astype(y, HT_FLOAT64) : NULL;
+    row = y != NULL ? origin(x->body->shape[0] > 0 ? x : y) : NULL;
     if (row == NULL)
         return;
     if (row->body->shape[0] > 0) {
@@ -188,9 +196,9 @@ static void give(ht_node *node, ht_tensor *w, ht_tensor *x, ht_tensor *y, ht_ten
     if (x == NULL || y == NULL)
         return;
     if (ht_node_needs(node, 0))
-        gin[0] = weighted(w, x, y);
+        gin[0] = ht_astype(weighted(w, x, y), dtype);
     if (ht_node_needs(node, 1))
-        gin[1] = weighted(ht_transpose(w, 0, 1), y, x);
+        gin[1] = ht_astype(weighted(ht_transpose(w, 0, 1), y, x), dtype);
 }
 
 static void euclidean_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])

@@ -172,6 +172,55 @@ static void gradients_far_from_zero(void **state)
     }
 }
 
+/* Of the sum of `kind` by one row of x, from differences of pairs. */
+static double slope(int kind, const float *x, const float *y, int64_t k, int64_t l)
+{
+    double sum = 0, difference = (double)x[l] - (double)y[l];
+
+    for (int64_t i = 0; i < k; i++)
+        sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    if (kind == EUCLIDEAN)
+        return sum > 0 ? difference / sqrt(sum) : 0;
+    return exp(-sum / 4.5) * difference / -2.25;
+}
+
+/* Rows that are near each other, in two groups that are far apart. */
+static void gradients_of_groups_far_apart(void **state)
+{
+    enum { M = 9, N = 8, K = 3 };
+    static const int kinds[] = {EUCLIDEAN, GAUSSIAN};
+    float rows[2][M * K];
+
+    (void)state;
+    for (int64_t i = 0; i < M * K; i++) {
+        rows[0][i] = (float)(i * 37 % 32) / 16 + (float)(i / K % 2) * 0x1p20F;
+        rows[1][i] = (float)(i * 21 % 32) / 16 + (float)(i / K % 2) * 0x1p20F;
+    }
+    for (int i = 0; i < 2 * 4; i++) {
+        ht_scope *scope = ht_scope_open();
+        const int kind = kinds[i / 4];
+        double expected[2][M * K] = {{0}};
+        ht_tensor *in[2];
+
+        for (int j = 0; j < 2; j++) {
+            in[j] = ht_array(rows[j], HT_SHAPE(j == 0 ? M : N, K), HT_FLOAT32, HT_NONE);
+            in[j] = ht_detach(ht_copy(ht_resplit(in[j], split_of((i >> j) % 2 - 1))));
+            ht_tensor_set_requires_grad(in[j], true);
+        }
+        for (int64_t at = 0; at < M * N * K; at++) {
+            const int64_t a = at / K / N, b = at / K % N, l = at % K;
+            const double d = slope(kind, &rows[0][a * K], &rows[1][b * K], K, l);
+
+            expected[0][a * K + l] += d;
+            expected[1][b * K + l] -= d;
+        }
+        assert_int_equal(ht_backward(ht_sum(call(kind, in[0], in[1]), HT_NONE)), HT_SUCCESS);
+        for (int j = 0; j < 2; j++)
+            ht_test_expect(ht_tensor_grad(in[j]), expected[j], 2e-6);
+        ht_scope_close(scope);
+    }
+}
+
 static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, 0), *y = ht_ones(HT_SHAPE(4, 2), HT_INT8, 0);
@@ -189,4 +238,6 @@ HT_TEST_SUITE(test_distance, cmocka_unit_test(every_pair_of_splits),
               cmocka_unit_test(differences_are_exact),
               cmocka_unit_test(distances_of_integers_bool_and_float16), cmocka_unit_test(gradients),
               cmocka_unit_test(gradient_of_distances_of_rows_to_themselves),
-              cmocka_unit_test(gradients_far_from_zero), cmocka_unit_test(misuse_is_reported));
+              cmocka_unit_test(gradients_far_from_zero),
+              cmocka_unit_test(gradients_of_groups_far_apart),
+              cmocka_unit_test(misuse_is_reported));
