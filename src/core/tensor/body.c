@@ -91,10 +91,27 @@ static ht_body *new_shape(ht_comm *comm, ht_dtype dtype, int ndim, const int64_t
     return body;
 }
 
+/* Whether the part of some rank has more bytes than a process can address. All ranks see it alike. */
+static bool is_too_large(const ht_body *body)
+{
+    double bytes = (double)ht_dtype_size(body->dtype);
+
+    for (int i = 0; i < body->ndim; i++)
+        bytes *= (double)body->shape[i];
+    return bytes / (body->split != HT_NONE ? body->comm->size : 1) > 0x1p48;
+}
+
 static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
 {
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
+    if (is_too_large(body)) {
+        HT_FAIL(body->comm, HT_ERR_MEMORY,
+                "%s: out of memory: %s of shape %s has more than 2^48 bytes for a rank", what,
+                ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
+        ht_release(body);
+        return NULL;
+    }
     body->storage = ht__storage_new(device, bytes);
     if (body->storage != NULL)
         return body;

@@ -18,6 +18,29 @@ static void a_shape_without_elements_has_bounds_too(void **state)
                          "has 2^59 elements or more along the axes that are not empty");
 }
 
+/* More than a process can address, which all ranks see: none ends the job. */
+static void sizes_without_memory_are_an_error_of_all_ranks(void **state)
+{
+    const int64_t many = (int64_t)1 << 51;
+    ht_tensor *x = ht_ones(HT_SHAPE(6), HT_FLOAT32, 0), *counts, *edges;
+    ht_tensor *images = ht_ones(HT_SHAPE(1024, 512, 2), HT_FLOAT32, 0);
+    ht_upsample_options options = ht_upsample_options_default();
+
+    (void)state;
+    options.length[0] = INT32_MAX;
+#define NO_MEMORY(call, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_MEMORY, text)
+    NO_MEMORY(ht_zeros(HT_SHAPE(many), HT_FLOAT32, 0),
+              "ht_zeros: out of memory: float32 of shape (2251799813685248,) has more than 2^48");
+    NO_MEMORY(ht_zeros(HT_SHAPE(many), HT_FLOAT32, HT_NONE), "ht_zeros: out of memory: ");
+    NO_MEMORY(ht_linspace(0, 1, many, HT_FLOAT32, 0), "ht_linspace: out of memory: ");
+    NO_MEMORY(ht_eye(many, 1, HT_FLOAT32, 0), "ht_eye: out of memory: ");
+    NO_MEMORY(ht_randperm(many, HT_INT64, 0), "ht_randperm: out of memory: ");
+    NO_MEMORY(ht_pad(x, HT_SHAPE(0, many), HT_NUM(0)), "ht_pad: out of memory: ");
+    NO_MEMORY(ht_bincount(ht_astype(x, HT_INT64), NULL, many), "ht_bincount: out of memory: ");
+    NO_MEMORY(ht_histogram(x, many, 0, 2, &counts, &edges), "ht_histogram: out of memory: ");
+    NO_MEMORY(ht_upsample(images, &options), "ht_upsample: out of memory: ");
+}
+
 static void the_order_of_numbers_is_asked_for(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3), HT_COMPLEX64, 0);
@@ -175,6 +198,7 @@ static void an_earlier_error_passes_through(void **state)
 }
 
 HT_TEST_SUITE(test_check, cmocka_unit_test(a_shape_without_elements_has_bounds_too),
+              cmocka_unit_test(sizes_without_memory_are_an_error_of_all_ranks),
               cmocka_unit_test(the_order_of_numbers_is_asked_for),
               cmocka_unit_test(operations_name_an_operand_that_is_null),
               cmocka_unit_test(views_and_moves_name_the_null_operand),

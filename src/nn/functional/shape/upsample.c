@@ -128,29 +128,35 @@ static int taps_of(const resized *axis, int64_t j, int64_t element[TAPS], double
     return TAPS;
 }
 
+/* To be filled in, in memory that may run out. */
+static ht_tensor *table(ht_comm *comm, int ndim, const int64_t shape[], ht_dtype dtype)
+{
+    return ht__tensor_new(
+        ht__body_new("ht_upsample", comm, ht__device_cpu(), dtype, ndim, shape, HT_NONE, NULL));
+}
+
 /* Tap t of all values along `axis`, times its weights if there are several. */
 static ht_tensor *tap(ht_tensor *x, int axis, const resized *r, int t, bool *last)
 {
-    int64_t *index = ht__alloc((size_t)r->out * sizeof *index), element[TAPS];
-    double *weights = ht__alloc((size_t)r->out * sizeof *weights), weight[TAPS];
-    int64_t shape[HT_MAX_NDIM];
-    ht_tensor *y, *w = NULL;
+    ht_device *device = x->body->storage->device;
+    ht_tensor *index = table(x->body->comm, 1, &r->out, HT_INT64), *weights, *y;
+    int64_t shape[HT_MAX_NDIM], element[TAPS];
+    double weight[TAPS];
     int taps = 1;
 
-    for (int64_t j = 0; j < r->out; j++) {
-        taps = taps_of(r, j, element, weight);
-        index[j] = element[t];
-        weights[j] = weight[t];
-    }
     for (int i = 0; i < x->body->ndim; i++)
         shape[i] = i == axis ? r->out : 1;
-    y = ht_take(x, ht__constant_indices(x, 1, &r->out, index), axis);
-    if (taps > 1)
-        w = ht__constant_numbers(x, x->body->ndim, shape, weights);
-    ht__free(weights);
-    ht__free(index);
+    weights = index != NULL ? table(x->body->comm, x->body->ndim, shape, HT_FLOAT64) : NULL;
+    if (weights == NULL)
+        return NULL;
+    for (int64_t j = 0; j < r->out; j++) {
+        taps = taps_of(r, j, element, weight);
+        ((int64_t *)ht__body_data(index->body))[j] = element[t];
+        ((double *)ht__body_data(weights->body))[j] = weight[t];
+    }
     *last = t + 1 == taps;
-    return taps > 1 ? ht_mul(y, w) : y;
+    y = ht_take(x, ht_to_device(index, device), axis);
+    return taps > 1 ? ht_mul(y, ht_astype(ht_to_device(weights, device), x->body->dtype)) : y;
 }
 
 static ht_tensor *sum_of_taps(ht_tensor *x, int axis, const resized *r)
@@ -169,23 +175,24 @@ static ht_tensor *sum_of_taps(ht_tensor *x, int axis, const resized *r)
 /* Elements and weights (taps, out) of all values, in memory of this rank. */
 static ht_status tables_of(const ht_tensor *x, const resized *r, ht_tensor **at, ht_tensor **weight)
 {
-    int64_t *index = ht__alloc((size_t)(TAPS * r->out) * sizeof *index), element[TAPS], shape[2];
-    double *weights = ht__alloc((size_t)(TAPS * r->out) * sizeof *weights), w[TAPS];
+    ht_device *device = x->body->storage->device;
+    int64_t element[TAPS];
+    double w[TAPS];
+    const int64_t shape[2] = {taps_of(r, 0, element, w), r->out};
+    ht_tensor *index = table(HT_COMM_SELF, 2, shape, HT_INT64), *weights;
 
-    shape[0] = 0;
-    shape[1] = r->out;
+    weights = index != NULL ? table(HT_COMM_SELF, 2, shape, HT_FLOAT64) : NULL;
+    if (weights == NULL)
+        return ht_error_get(NULL);
     for (int64_t j = 0; j < r->out; j++) {
-        shape[0] = taps_of(r, j, element, w);
+        taps_of(r, j, element, w);
         for (int64_t t = 0; t < shape[0]; t++) {
-            index[t * r->out + j] = element[t];
-            weights[t * r->out + j] = w[t];
+            ((int64_t *)ht__body_data(index->body))[t * r->out + j] = element[t];
+            ((double *)ht__body_data(weights->body))[t * r->out + j] = w[t];
         }
     }
-    *at = ht_array_ext(index, 2, shape, HT_INT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
-    *weight = ht_array_ext(weights, 2, shape, HT_FLOAT64, HT_NONE, x->body->storage->device,
-                           HT_COMM_SELF);
-    ht__free(weights);
-    ht__free(index);
+    *at = ht_to_device(index, device);
+    *weight = ht_to_device(weights, device);
     return *at != NULL && *weight != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
@@ -225,17 +232,17 @@ static void resample_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_in
 static ht_tensor *resample(ht_tensor *x, int axis, const resized *r)
 {
     int64_t shape[HT_MAX_NDIM];
-    ht_tensor *y, *at, *weight;
+    ht_tensor *y, *at = NULL, *weight = NULL;
     ht_node *node;
 
     x = ht_contiguous(x);
-    if (x == NULL || !ht__has_kernel("ht_upsample", x, HT_KERNEL_RESAMPLE_FORWARD) ||
-        tables_of(x, r, &at, &weight) != HT_SUCCESS)
+    if (x == NULL || !ht__has_kernel("ht_upsample", x, HT_KERNEL_RESAMPLE_FORWARD))
         return NULL;
     for (int i = 0; i < x->body->ndim; i++)
         shape[i] = i == axis ? r->out : x->body->shape[i];
     y = ht__batch_result("ht_upsample", x, x->body->dtype, x->body->ndim, shape);
-    if (y == NULL || run(HT_KERNEL_RESAMPLE_FORWARD, axis, x, y, at, weight) != HT_SUCCESS)
+    if (y == NULL || tables_of(x, r, &at, &weight) != HT_SUCCESS ||
+        run(HT_KERNEL_RESAMPLE_FORWARD, axis, x, y, at, weight) != HT_SUCCESS)
         return NULL;
     node = ht_node_new("ht_upsample", resample_backward, HT_LIST(ht_tensor *, x));
     if (node != NULL)
@@ -255,6 +262,7 @@ ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
 {
     resized axes[SPATIAL];
     ht_upsample_options o;
+    ht_comm *outer;
     ht_dtype dtype;
     int spatial;
 
@@ -277,8 +285,10 @@ ht_tensor *ht_upsample(ht_tensor *x, const ht_upsample_options *options)
             return NULL;
     }
     dtype = x->body->dtype;
-    x = ht__wide(x); /* also of nearest modes, whose gradients are sums */
+    outer = ht__together(x->body->comm); /* tables are of each rank */
+    x = ht__wide(x);                     /* also of nearest modes, whose gradients are sums */
     for (int i = 0; i < spatial && x != NULL; i++)
         x = resize(x, 2 + i, &axes[i]);
+    ht__together_end(outer);
     return ht_astype(x, dtype);
 }
