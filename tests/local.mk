@@ -229,6 +229,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_armed.c \
 	tests/nn/parallel/data/test_data_parallel_cnn.c \
 	tests/nn/parallel/data/test_data_parallel_device.c \
+	tests/nn/parallel/data/test_data_parallel_dropped.c \
 	tests/nn/parallel/data/test_data_parallel_errors.c \
 	tests/nn/parallel/data/test_data_parallel_faults.c \
 	tests/nn/parallel/data/test_data_parallel_groups.c \

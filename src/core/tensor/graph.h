@@ -87,6 +87,27 @@ uint64_t ht__replay_count(uint64_t *counter); /* its value before */
 ht_tensor *ht__replay_tensor(ht_tensor *x);   /* values that change between the runs: a copy */
 bool ht__replaying(void);                     /* in a second run: state that has followed stays */
 
+/* ---- origins (origin.c) -------------------------------------------------------------------------
+ * A forward pass that asks later whether any node that it made is left. Otherwise no loss can come to
+ * it. Each of its nodes retains it, as do the origins inside it. */
+typedef struct ht_origin {
+    ht_object base;
+    struct ht_origin *outer; /* retained; NULL: none */
+    atomic_bool in_error;    /* an error was pending as its last node was freed */
+} ht_origin;
+extern _Thread_local ht_origin
+    *ht__origin_now; /* retained; of the nodes that are made; NULL: none */
+
+/* begin: inside the one that is now. end: it, and those inside it that have not ended; no node is made
+ * for it any more, and it is released. */
+ht_origin *ht__origin_begin(void);
+void ht__origin_end(ht_origin *origin);
+void ht__origin_leave(ht_origin *origin); /* a node is freed; NULL is ignored */
+
+/* Whether it has ended and nobody but one caller retains it: no node is left. Not after an error that
+ * may have taken the loss. */
+bool ht__origin_is_over(const ht_origin *origin);
+
 /* ---- waits (waits.c) ----------------------------------------------------------------------------
  * An exchange with other ranks in a backward pass. A rank that fails before it comes there calls
  * tell, which takes part in the exchange with an error, so that all ranks get one. */

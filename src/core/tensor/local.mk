@@ -10,6 +10,7 @@ libht_objects_la_SOURCES += \
 	src/core/tensor/node.c \
 	src/core/tensor/node.h \
 	src/core/tensor/notes.c \
+	src/core/tensor/origin.c \
 	src/core/tensor/record.c \
 	src/core/tensor/segment.c \
 	src/core/tensor/shape.c \

@@ -61,6 +61,7 @@ static void free_node(ht_node *node)
     drop_inputs(node);
     ht_release(node->pending);
     ht_release(node->watch);
+    ht__origin_leave(node->origin);
     ht__block_free(node->context, node->context_bytes);
     ht__object_fini(node);
     ht__block_free(node, sizeof *node);
@@ -122,6 +123,7 @@ ht_node *ht__node_make(const char *name, ht_backward_fn *backward, int count,
         node->inputs = ht__alloc((size_t)count * sizeof *node->inputs);
     node->input_count = count;
     node->stale = stale;
+    node->origin = ht_retain(ht__origin_now);
     for (int i = 0; i < count && !stale; i++)
         set_edge(&node->inputs[i], inputs[i]);
     if (ht__segment_now != NULL)

@@ -71,6 +71,7 @@ struct ht_node {
     ht_segment *segment; /* owned; NULL: saved tensors are kept */
     int place;           /* in the segment */
     int remade;          /* saved tensors that the second run has made */
+    ht_origin *origin;   /* retained; NULL: nobody asks */
     ht_node *twin;       /* not owned; of the first run, for what this one saves; NULL */
     uint64_t walk;       /* the last ht__graph_walk that came by */
     bool released;       /* a backward pass has used it up */

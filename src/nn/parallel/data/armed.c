@@ -96,16 +96,15 @@ static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
     return reaches;
 }
 
+static bool is_reached(const ht_dp_forward *forward)
+{
+    return forward->reached;
+}
+
 /* Those that the loss does not reach go on waiting. */
 static void take_reached(ht_data_parallel *dp)
 {
-    int kept = 0;
-
-    for (int i = 0; i < dp->armed_count; i++) {
-        if (!dp->armed[i].reached)
-            dp->armed[kept++] = dp->armed[i];
-    }
-    dp->armed_count = kept;
+    ht__dp_forget_those(dp, is_reached);
     dp->weight = NAN;
 }
 
@@ -207,6 +206,7 @@ static bool meet_nodes(ht_tensor *root)
 {
     int unmet = 0, armed;
 
+    ht__dp_disarm_dropped();
     for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         dp->begins &= ht__backward_running(); /* one inside another belongs to that */
         unmet += dp->armed_count;
@@ -280,16 +280,28 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
     if (!is_trainable(dp))
         return;
     ht__dp_get_known(dp);
+    ht__dp_disarm_dropped();
     ht__backward_observe(&observer);
+    ht__dp_close(dp);
+    dp->origin = ht__origin_begin();
     if (dp->armed_count == dp->armed_capacity) {
         dp->armed_capacity = 2 * dp->armed_capacity + 4;
         dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
     }
     dp->armed[dp->armed_count++] = (ht_dp_forward){.begin = ht__node_last_number(),
                                                    .end = UINT64_MAX,
+                                                   .origin = ht_retain(dp->origin),
                                                    .weight = weight,
                                                    .rows = {dp->rows[0], dp->rows[1]},
                                                    .sync = sync};
+}
+
+void ht__dp_close(ht_data_parallel *dp)
+{
+    if (dp->origin == NULL)
+        return;
+    ht__origin_end(dp->origin);
+    dp->origin = NULL;
 }
 
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp)
@@ -309,6 +321,8 @@ void ht__dp_armed(ht_data_parallel *dp)
 
 void ht__dp_forget(ht_data_parallel *dp)
 {
+    ht__dp_close(dp);
+    ht__dp_disarm(dp);
     ht__dp_leave_known(dp);
     if (ht__dp_enter() == NULL)
         ht__backward_leave(&observer);

@@ -99,6 +99,7 @@ static ht_status finish(ht_module *self, const ht_value *inputs, const ht_value 
 {
     ht_data_parallel *dp = ht_module_data(self);
 
+    ht__dp_close(dp);
     if (self->training && ht_is_grad_enabled()) {
         if (outputs == NULL)
             ht__dp_failed(dp, inputs);

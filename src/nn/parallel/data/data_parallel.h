@@ -28,6 +28,7 @@ typedef struct ht_dp_layer {
 /* A forward pass whose backward pass has not begun. */
 typedef struct ht_dp_forward {
     uint64_t begin, end; /* the numbers of the nodes that it made: begin < number <= end */
+    ht_origin *origin;   /* retained; of these nodes */
     double weight;       /* of this rank's batch */
     int64_t rows[2];     /* where the weight is NAN: those of two inputs, which disagree */
     bool sync;
@@ -63,6 +64,7 @@ struct ht_data_parallel {
     int64_t rows[2];      /* of the last forward pass's inputs: the first, and one that differs */
     ht_dp_forward *armed; /* owned; in their order */
     int armed_count, armed_capacity;
+    ht_origin *origin;    /* retained; of the forward pass that runs; NULL: none does */
     bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */
     double pass_weight;   /* and its weight */
     bool begins;          /* it is one of this wrapper */
@@ -106,17 +108,20 @@ ht_status ht__dp_average_own(ht_data_parallel *dp);
 void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
-/* data/armed.c. A forward pass begins, and ends, with a backward pass of this weight to come, which
- * begins by itself; the one that has not ended, NULL if it has no backward pass; the wrapper ends;
- * all that wait are forgotten. */
+/* data/armed.c. A forward pass begins, makes no more nodes, and ends, with a backward pass of this weight to come, which
+ * begins by itself; the one that has not ended, NULL if it has no backward pass; the wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
+void ht__dp_close(ht_data_parallel *dp);
 void ht__dp_armed(ht_data_parallel *dp);
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
-static inline void ht__dp_disarm(ht_data_parallel *dp)
-{
-    dp->armed_count = 0;
-}
+
+/* data/dropped.c. Forward passes that wait are forgotten: those of a wrapper that are answered with
+ * true, and whether there was one; all of a wrapper; those of any wrapper whose graph the program has
+ * dropped. */
+bool ht__dp_forget_those(ht_data_parallel *dp, bool (*is_one)(const ht_dp_forward *forward));
+void ht__dp_disarm(ht_data_parallel *dp);
+void ht__dp_disarm_dropped(void);
 
 static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number)
 {

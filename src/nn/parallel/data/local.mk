@@ -4,6 +4,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/armed.c \
 	src/nn/parallel/data/data_parallel.c \
 	src/nn/parallel/data/data_parallel.h \
+	src/nn/parallel/data/dropped.c \
 	src/nn/parallel/data/failed.c \
 	src/nn/parallel/data/join.c \
 	src/nn/parallel/data/known.c \

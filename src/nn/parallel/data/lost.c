@@ -88,6 +88,7 @@ ht_status ht__dp_begin_lost(ht_data_parallel *dp)
     ht_status status;
 
     ht__dp_enter();
+    ht__dp_disarm_dropped();
     status = lose(dp);
     abandon_lost(is_lost);
     ht__dp_exit();
@@ -119,6 +120,7 @@ void ht__dp_all_lost(void)
 {
     const bool known_which = ht__dp_any_failed();
 
+    ht__dp_disarm_dropped();
     for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         if (ht__reducer_told(dp->reducer)) /* no rank gets on */
             return;
@@ -139,6 +141,7 @@ ht_status ht__dp_begin_idle(ht_data_parallel *dp)
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "ht_data_parallel_backward: the model has SyncBatchNorm layers, which need "
                        "every rank: run forward and backward with a batch of no rows, not NULL");
+    ht__dp_disarm_dropped();
     look_at_last(dp);
     ht__dp_disarm(dp);
     status = count_idle(dp, &sync);
