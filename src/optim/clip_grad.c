@@ -119,8 +119,8 @@ ht_status ht__optim_reduce(const char *what, const ht_tensor *grad, ht_kernel ke
 }
 
 struct norm {
-    double type, sum; /* of powers; for INFINITY the largest */
-    double scale;     /* of other types than 1, 2 and INFINITY: the powers are those of x / scale */
+    double type, sum; /* of powers of x / scale; for 1 of magnitudes; for INFINITY the largest */
+    double scale;     /* of other types; infinite or NaN: so is the norm */
 };
 
 static double larger(double a, double b)
@@ -139,27 +139,57 @@ static ht_status largest(ht_tensor *x, double *size)
     return status;
 }
 
-/* The powers are those of numbers from 0 to 1: none is out of range, whatever the type. */
-static ht_status add_powers(const char *what, ht_tensor *grad, double size, struct norm *norm)
+/* sum * ratio^type. Two steps: the square of a ratio may be out of range where the product is not. */
+static double scaled(double sum, double ratio, double type)
 {
-    ht_tensor *powers;
-    double part = 0;
-    ht_status status;
+    return type == 2 ? sum * ratio * ratio : sum * pow(ratio, type);
+}
 
+/* A sum of powers of x / size; of an infinite or NaN size there is none. */
+static void add_part(struct norm *norm, double size, double part)
+{
     if (!(size > 0 && size < INFINITY)) {
         norm->scale = larger(size, norm->scale);
-        return HT_SUCCESS;
+        return;
     }
-    powers = ht_pow(ht_div_scalar(ht_abs(ht_astype(grad, HT_FLOAT64)), size),
-                    ht_scalar(norm->type));
-    status = powers != NULL ? ht__optim_reduce(what, powers, HT_KERNEL_SUM_ABS, &part)
-                            : ht_error_get(NULL);
     if (size > norm->scale) {
-        norm->sum *= pow(norm->scale / size, norm->type);
+        norm->sum = scaled(norm->sum, norm->scale / size, norm->type);
         norm->scale = size;
     }
-    norm->sum += part * pow(size / norm->scale, norm->type);
+    norm->sum += scaled(part, size / norm->scale, norm->type);
+}
+
+/* The powers are those of numbers from 0 to 1: none is out of range, whatever the type. */
+static ht_status add_powers(const char *what, ht_tensor *grad, struct norm *norm)
+{
+    ht_tensor *powers;
+    double size = 0, part = 0;
+    ht_status status = largest(grad, &size);
+
+    if (status == HT_SUCCESS && size > 0 && size < INFINITY) {
+        powers = ht_pow(ht_div_scalar(ht_abs(ht_astype(grad, HT_FLOAT64)), size),
+                        ht_scalar(norm->type));
+        status = powers != NULL ? ht__optim_reduce(what, powers, HT_KERNEL_SUM_ABS, &part)
+                                : ht_error_get(NULL);
+    }
+    if (status == HT_SUCCESS)
+        add_part(norm, size, part);
     return status;
+}
+
+/* Squares of float64 leave its range where the norm does not: below 1e-154 and above 1e154. Within
+ * these bounds the sum over many gradients stays in range, too. */
+static ht_status add_squares(const char *what, ht_tensor *grad, struct norm *norm)
+{
+    double sum = 0;
+    ht_status status = ht__optim_reduce(what, grad, HT_KERNEL_SUM_SQUARES, &sum);
+
+    if (status != HT_SUCCESS)
+        return status;
+    if (grad->body->dtype == HT_FLOAT64 && !(sum > 1e-280 && sum < 1e300))
+        return add_powers(what, grad, norm);
+    add_part(norm, isfinite(sum) ? 1 : sum, sum);
+    return HT_SUCCESS;
 }
 
 static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
@@ -173,15 +203,16 @@ static ht_status add_to_norm(const char *what, ht_tensor *grad, void *user)
         return ht_error_get(NULL);
     if (grad->body->lsize == 0)
         return HT_SUCCESS;
-    if (norm->type == 1 || norm->type == 2) {
-        status = ht__optim_reduce(
-            what, grad, norm->type == 1 ? HT_KERNEL_SUM_ABS : HT_KERNEL_SUM_SQUARES, &part);
+    if (norm->type == 2)
+        return add_squares(what, grad, norm);
+    if (norm->type == 1) {
+        status = ht__optim_reduce(what, grad, HT_KERNEL_SUM_ABS, &part);
         norm->sum += part;
         return status;
     }
+    if (!isinf(norm->type))
+        return add_powers(what, grad, norm);
     status = largest(grad, &part);
-    if (status == HT_SUCCESS && !isinf(norm->type))
-        return add_powers(what, grad, part, norm);
     norm->sum = larger(part, norm->sum);
     return status;
 }
@@ -231,11 +262,12 @@ static ht_status check_norm(const char *what, double max_norm, double norm_type)
 /* The norm from its sum, once all parts are in it. */
 static ht_status finish_norm(const char *what, struct norm *norm, bool error_if_nonfinite)
 {
-    if (norm->type == 2)
-        norm->sum = sqrt(norm->sum);
+    if (norm->type != 1 && !isinf(norm->type) && !isfinite(norm->scale))
+        norm->sum = norm->scale;
+    else if (norm->type == 2)
+        norm->sum = norm->scale * sqrt(norm->sum);
     else if (norm->type != 1 && !isinf(norm->type))
-        norm->sum = isfinite(norm->scale) ? norm->scale * pow(norm->sum, 1 / norm->type)
-                                          : norm->scale;
+        norm->sum = norm->scale * pow(norm->sum, 1 / norm->type);
     if (!error_if_nonfinite || isfinite(norm->sum))
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT,

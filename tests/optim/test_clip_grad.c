@@ -271,7 +271,55 @@ static void test_one_tensor(void **state)
                          "ht_get_total_norm: tensors is a number, expected a list of tensors");
 }
 
-HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_norm_and_scaling_apart),
+/* Squares are out of the range of float64 where the norm is not, in one gradient or in all. Expected
+ * is the root in long double. */
+static void test_squares_out_of_range(void **state)
+{
+    static const double sizes[] = {0, 1e-310, 1e-200, 1e-154, 1e-140,
+                                   1, 1e150,  1e154,  1e200,  4e307};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+
+    (void)state;
+    for (int i = 0; i < SIZES * SIZES; i++) {
+        const double a[2] = {3 * sizes[i / SIZES], -sizes[i / SIZES]},
+                     b[1] = {2 * sizes[i % SIZES]};
+        const double *const both[] = {a, NULL, b};
+        const long double square = (long double)a[0] * a[0] + (long double)a[1] * a[1] +
+                                   (long double)b[0] * b[0];
+        const double norm = (double)sqrtl(square), bound = norm * 1e-15 + 5e-324;
+        ht_scope *scope = ht_scope_open();
+        ht_value *list = leaves_with(3, both, lengths, HT_FLOAT64);
+
+        assert_true(fabs(ht_clip_grad_norm_(list, 1, 2, true) - norm) <= bound);
+        ht_test_expect(gradient(list, 0),
+                       (double[]){norm > 1 ? a[0] / norm : a[0], norm > 1 ? a[1] / norm : a[1]},
+                       1e-6);
+        ht_test_expect(gradient(list, 2), (double[]){norm > 1 ? b[0] / norm : b[0]}, 1e-6);
+        ht_scope_close(scope);
+    }
+}
+
+/* Also beside a gradient whose squares are out of range. */
+static void test_infinite_squares(void **state)
+{
+    static const double large[2] = {1e200, 2}, special[][1] = {{INFINITY}, {NAN}};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const double *const both[] = {large, NULL, special[i % 2]};
+        ht_scope *scope = ht_scope_open();
+        ht_value *list = leaves_with(3, both, lengths, i < 2 ? HT_FLOAT64 : HT_FLOAT32);
+        const double norm = ht_clip_grad_norm_(list, 1, 2, false);
+
+        /* 1e200 is infinite in float32 */
+        assert_true(i % 2 == 0 ? norm == INFINITY : isnan(norm));
+        ht_scope_close(scope);
+    }
+}
+
+HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_squares_out_of_range),
+              cmocka_unit_test(test_infinite_squares),
+              cmocka_unit_test(test_norm_and_scaling_apart),
               cmocka_unit_test(test_norms_of_other_orders),
               cmocka_unit_test(test_other_orders_of_special_numbers),
               cmocka_unit_test(test_a_device_of_its_own), cmocka_unit_test(test_norms),
