@@ -18,4 +18,5 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/daso/state.c \
 	src/nn/parallel/daso/state.h \
 	src/nn/parallel/daso/state_load.c \
-	src/nn/parallel/daso/state_optimizer.c
+	src/nn/parallel/daso/state_optimizer.c \
+	src/nn/parallel/daso/state_rows.c

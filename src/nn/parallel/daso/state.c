@@ -24,21 +24,6 @@ const ht_daso_number ht__daso_numbers[HT_DASO_NUMBERS] = {
     {"updates", offsetof(ht_daso, updates)},
 };
 
-ht_value *ht__daso_rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype)
-{
-    int64_t shape[2] = {1, n};
-
-    return ht_value_tensor(
-        ht_array_from_local_ext(mine, 2, shape, dtype, 0, ht_get_device(), daso->comm));
-}
-
-ht_value *ht__daso_flat_rows(const ht_daso *daso, const ht_flat_tensors *flat)
-{
-    const ht_body *all = flat->all->body;
-
-    return ht__daso_rows(daso, ht__flat_data(flat), all->lsize, all->dtype);
-}
-
 static ht_status add_parameters(ht_daso *daso, ht_value *map)
 {
     ht_status status;

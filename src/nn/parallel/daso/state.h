@@ -27,12 +27,18 @@ static inline int64_t *ht__daso_number(ht_daso *daso, int i)
     return (int64_t *)(void *)((char *)daso + ht__daso_numbers[i].at);
 }
 
-/* state.c. One row for each rank: n numbers, or all of a flat memory. */
+/* state_rows.c. One row for each rank: n numbers, or all of a flat memory. */
 ht_value *ht__daso_rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype);
 ht_value *ht__daso_flat_rows(const ht_daso *daso, const ht_flat_tensors *flat);
 
-/* state_load.c. This rank's row. Of a job with other ranks or nodes it is the mean of all rows, or the
- * most: a number that is the same within a node would differ within another one. */
+/* A tensor that all ranks have, on the host; the node of each rank; whether these are the ranks and
+ * nodes of this job. Of a state that was checked. */
+ht_tensor *ht__daso_whole(const ht_value *state, const char *name);
+const double *ht__daso_saved_nodes(const ht_value *state);
+bool ht__daso_is_same_job(const ht_daso *daso, const ht_value *state);
+
+/* This rank's row. Of a job with other ranks or nodes it is the mean of all rows, or the most: a number
+ * that is the same within a node would differ within another one. */
 ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
 
 /* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has

@@ -110,23 +110,6 @@ static ht_status check_detector(const ht_value *state)
     return ht__plateau_detector_check_state(what, ht_value_get(state, "detector"));
 }
 
-/* Where `flat` memory is: loaded tensors are on the current device. */
-static ht_tensor *on_host(ht_tensor *x)
-{
-    return x != NULL ? ht_to_device(x, ht__device_cpu()) : NULL;
-}
-
-static ht_tensor *whole(const ht_value *state, const char *name)
-{
-    return on_host(ht_value_as_tensor(ht_value_get(state, name)));
-}
-
-/* The node of each rank of the state, which check_layout has seen. */
-static const double *saved_nodes(const ht_value *state)
-{
-    return ht_tensor_data(ht_contiguous(ht_astype(whole(state, "nodes"), HT_FLOAT64)));
-}
-
 static ht_status check_layout(const ht_daso *daso, const ht_value *state)
 {
     int64_t ranks = saved(state, "ranks");
@@ -137,7 +120,7 @@ static ht_status check_layout(const ht_daso *daso, const ht_value *state)
         return status;
     if (ht_value_as_tensor(ht_value_get(state, "nodes"))->body->lsize != ranks)
         return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split", what);
-    nodes = saved_nodes(state);
+    nodes = ht__daso_saved_nodes(state);
     if (nodes == NULL && ranks > 0)
         return ht_error_get(NULL);
     for (int64_t r = 0; r < ranks; r++) {
@@ -146,12 +129,6 @@ static ht_status check_layout(const ht_daso *daso, const ht_value *state)
                                  what, r, nodes[r]);
     }
     return HT_SUCCESS;
-}
-
-/* The same ranks on the same nodes. */
-static bool is_same_job(const ht_daso *daso, const ht_value *state)
-{
-    return ht__daso_same_layout(daso, saved_nodes(state), saved(state, "ranks"));
 }
 
 static ht_status check_numbers(const ht_value *state)
@@ -186,8 +163,9 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
                              "%s: the state is of a model with %" PRId64
                              " trainable elements, this one has %" PRId64,
                              what, saved(state, "elements"), daso->values->body->lsize);
-    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
-    if (within && !is_same_job(daso, state))
+    ht__daso_describe_layouts(daso, ht__daso_saved_nodes(state), saved(state, "ranks"), theirs,
+                              ours);
+    if (within && !ht__daso_is_same_job(daso, state))
         return ht__error_set(HT_ERR_STATE,
                              "%s: the state is of %s, after batch %" PRId64 " of %" PRId64 "; %s "
                              "can resume only between two epochs",
@@ -241,24 +219,12 @@ static ht_status check(ht_daso *daso, const ht_value *state, ht_flat_tensors **f
                          : ht_error_get(NULL);
 }
 
-ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most)
-{
-    ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
-
-    if (!is_same_job(daso, state))
-        x = ht_tensor_local(ht_resplit(most ? ht_max(x, 0) : ht_mean(x, 0), HT_NONE));
-    else if (x->body->comm->size == 1)
-        x = ht_flatten(ht_narrow(x, 0, daso->comm->rank, daso->comm->rank + 1), 0);
-    else
-        x = ht_flatten(ht_tensor_local(ht_resplit(x, 0)), 0);
-    return on_host(x);
-}
-
 static void tell_of_other_job(const ht_daso *daso, const ht_value *state)
 {
     ht_daso_layout_text theirs, ours;
 
-    ht__daso_describe_layouts(daso, saved_nodes(state), saved(state, "ranks"), theirs, ours);
+    ht__daso_describe_layouts(daso, ht__daso_saved_nodes(state), saved(state, "ranks"), theirs,
+                              ours);
     ht_log_write0(HT_LOG_INFO,
                   "%s: the state is of %s, this job has %s: each rank begins with the mean of the "
                   "optimizers' states",
@@ -282,7 +248,7 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     ht_status status = HT_SUCCESS;
 
     if (daso->outer != NULL)
-        status = ht_copy_(daso->outer, whole(state, "outer"));
+        status = ht_copy_(daso->outer, ht__daso_whole(state, "outer"));
     if (status == HT_SUCCESS && apart) {
         status = ht_copy_(daso->flat->all, ht__daso_row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
@@ -291,7 +257,7 @@ static ht_status load_parameters(ht_daso *daso, const ht_value *state)
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
     if (apart)
-        return ht_copy_(daso->agreed->all, whole(state, "agreed"));
+        return ht_copy_(daso->agreed->all, ht__daso_whole(state, "agreed"));
     status = ht__flat_gather(what, daso->flat, daso->shared, NULL, NULL);
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;
 }
@@ -332,7 +298,7 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
     ht__daso_schedule_resume(&daso->schedule);
     daso->stepped = -1;
     status = ht__daso_load_optimizer(what, daso, state, flat);
-    if (!is_same_job(daso, state))
+    if (!ht__daso_is_same_job(daso, state))
         tell_of_other_job(daso, state);
     if (status == HT_SUCCESS)
         status = ht__daso_renew_states(what, daso, false);

@@ -136,11 +136,9 @@ ht_status ht__daso_save_optimizer(ht_daso *daso, ht_value *map)
  * those that updates use. */
 static const double *made_in(const ht_value *state)
 {
-    ht_tensor *made = ht_value_as_tensor(ht_value_get(state, "optimizer_made"));
+    ht_tensor *made = ht__daso_whole(state, "optimizer_made");
 
-    return made != NULL ? ht_tensor_data(ht_contiguous(
-                              ht_astype(ht_to_device(made, ht__device_cpu()), HT_FLOAT64)))
-                        : NULL;
+    return made != NULL ? ht_tensor_data(ht_contiguous(ht_astype(made, HT_FLOAT64))) : NULL;
 }
 
 static bool is_in(const ht_optimizer *optimizer, const double *made, int place)
