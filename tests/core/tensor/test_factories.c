@@ -142,7 +142,8 @@ static void errors_name_the_function_that_was_called(void **state)
                          "ht_randint: split is 3, expected an axis of shape (2,)");
     HT_TEST_EXPECT_ERROR(ht_cumsum(x, HT_NONE), HT_ERR_ARGUMENT,
                          "ht_cumsum: axis HT_NONE is outside x of shape (2,)");
-    HT_TEST_EXPECT_ERROR(ht_flatten(x, 2), HT_ERR_ARGUMENT, "ht_flatten: start_axis 2 is outside x");
+    HT_TEST_EXPECT_ERROR(ht_flatten(x, 2), HT_ERR_ARGUMENT,
+                         "ht_flatten: start_axis 2 is outside x");
 }
 
 static void empty_tensors_have_everything_but_values(void **state)
