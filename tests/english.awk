@@ -1,5 +1,5 @@
 # Lints the English of documents (Markdown) and of the comments in headers: a line for each sentence that breaks a rule,
-# FILE:LINE: what is wrong. Code, tables and headings are left out.
+# FILE:LINE: what is wrong. Code and headings are left out; each cell of a table is a sentence.
 FNR == 1 { flush(); code = 0; inside = 0; is_header = FILENAME ~ /\.h$/ }
 
 is_header && /^ *\/\*/ { flush(); inside = 1 }
@@ -9,14 +9,24 @@ is_header && inside {
     ends = sub(/ *\*\/ *$/, "", text)
     if (text ~ /^    / || text ~ /SPDX/) flush()
     else if (text ~ /^ *$/) flush()
-    else add(text)
+    else {
+        if (text ~ /^(- |[a-z_0-9][a-z_0-9, ]*: | +[^ ].*[^ .]  +[^ ]|Result:|Errors:|Source:|Collective|Not collective|Logically)/) flush()
+        add(text)
+    }
     if (ends) { flush(); inside = 0 }
     next
 }
 is_header { next }
 
 /^```/ { code = !code; flush(); next }
-code || /^    / || /^\|/ || /^#/ || /^ *$/ { flush(); next }
+code || /^    / || /^#/ || /^ *$/ { flush(); next }
+/^\|/ {
+    gsub(/\\\|/, "/")
+    cells = split($0, cell, "|")
+    for (c = 2; c < cells; c++) { flush(); in_cell = 1; add(cell[c]) }
+    flush()
+    next
+}
 /^ *([-*]|[0-9]+\.) / { flush() }
 { add($0) }
 END { flush() }
@@ -27,17 +37,31 @@ function add(text) {
     file = FILENAME
 }
 function fault(what, sentence) { print file ":" at ": " what ": " substr(sentence, 1, 70) }
-function flush(    count, sentences, i, words, s) {
+# Words of a sentence, without numbers and the signs of formulas.
+function length_of(sentence,    count, words, i, n) {
+    count = split(sentence, words, / +/)
+    for (i = 1; i <= count; i++) n += words[i] ~ /[A-Za-z][A-Za-z]|^[aA]$/
+    return n
+}
+function flush(    count, sentences, parts, i, j, n) {
     gsub(/`[^`]*`/, "CODE", paragraph)
     gsub(/\[[^]]*\]\([^)]*\)/, "LINK", paragraph)
-    count = split(paragraph, sentences, /[.:;?] +/)
+    sub(/^ +[-*] +/, " ", paragraph)
+    count = split(paragraph, sentences, /[.?!] +/)
     for (i = 1; i <= count; i++) {
-        s = sentences[i]
-        sub(/^[ *(-]+/, "", s)
-        if (s ~ /^(What|Who|Whoever|Of|Into) /) fault("opens badly", s)
-        if (s ~ /, as (it|they|there|nobody|nothing) /) fault("\", as\"", s)
-        if (s ~ / is no [a-z]/) fault("\"is no\"", s)
-        if (split(s, words, / +/) > 30) fault("over 30 words", s)
+        n = split(sentences[i], parts, /[:;] +/)
+        for (j = 1; j <= n; j++) judge(parts[j])
+        sub(/^[ *(-]+/, "", sentences[i])
+        if (!in_cell && length_of(sentences[i]) > 30) fault("over 30 words", sentences[i])
     }
     paragraph = ""
+    in_cell = 0
+}
+function judge(part) {
+    sub(/^[ *(-]+/, "", part)
+    if (part ~ /^(What|Who|Whoever|Of|Into) /) fault("opens badly", part)
+    if (part ~ /, as (it|they|he|there|nobody|nothing|(each|every|no|all) ranks?) /) fault("\", as\"", part)
+    if (part ~ /(^| )(is|are|was|were) no / && part !~ /(^| )there (is|are|was|were) no /) fault("\"is no\"", part)
+    if (part ~ /(^| )[Ww]hat (is|are|was|were) /) fault("\"what is\"", part)
+    if (tolower(part) ~ / (anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)[^a-z]/ || part ~ / as there($|[,)])/) fault("not plain", part)
 }

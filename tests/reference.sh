@@ -42,7 +42,8 @@ pages_format() {
     ! find "$work/man3" -name '*.3' -exec groff -man -ww -Wbreak -Tutf8 -z {} + 2>&1 | grep .
 }
 check 'comments are in the grammar' none awk -f "$srcdir/tests/doc_comments.awk" "$work/records"
-check 'the English of headers' none awk -f "$srcdir/tests/english.awk" "$srcdir"/include/ht/*.h
+check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
+    "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md
 check 'there is a page for each function' there_are_pages

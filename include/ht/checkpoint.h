@@ -47,8 +47,9 @@ HT_API ht_checkpoint_options ht_checkpoint_options_default(void);
  * comm: all ranks that save.
  * options: NULL takes the defaults; keep is at least 1.
  * Collective over `comm`, agrees.
- * Errors: HT_ERR_IO (a full disk); HT_ERR_ARGUMENT (naming the entry), also for a state that is not
- * a map, or a path that is NULL or empty; HT_ERR_COMM for a tensor on another communicator. */
+ * Errors: HT_ERR_IO for a full disk. HT_ERR_ARGUMENT, which names the entry, also for a state that
+ * is not a map, or a path that is NULL or empty. HT_ERR_COMM for a tensor on another
+ * communicator. */
 HT_API ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
                                     const ht_checkpoint_options *options);
 

@@ -285,7 +285,7 @@ HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
  * daso: has a model and a last batch (ht_daso_set_last_batch); unchanged after these errors.
  * state: not retained.
  * Collective, agrees.
- * Errors: HT_ERR_FORMAT for a state that does not fit; HT_ERR_STATE without a model or a last
+ * Errors: HT_ERR_FORMAT for a state that does not fit. HT_ERR_STATE without a model or a last
  * batch, or for a state of other ranks or nodes that was saved within an epoch. */
 HT_API ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state);
 

@@ -50,7 +50,7 @@ HT_API ht_tensor *ht_embedding(ht_tensor *indices, ht_tensor *weight);
 
 /* ht_embedding of indices and weight with options; NULL: the defaults.
  *
- * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range;
+ * Errors: also HT_ERR_ARGUMENT for a padding_idx that is not a row, and for a norm out of range.
  * HT_ERR_STATE if max_norm is to change a weight that must not be written. */
 HT_API ht_tensor *ht_embedding_ext(ht_tensor *indices, ht_tensor *weight,
                                    const ht_embedding_options *options);

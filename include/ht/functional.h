@@ -10,8 +10,8 @@
  *
  * Logically collective, unless a comment says otherwise. Differentiable.
  * Result: scoped, with the dtype, split and slabs of x; NULL after an error.
- * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE unless x is floating and weights
- * have its dtype; HT_ERR_ARGUMENT for an operand with another split, HT_ERR_COMM for a split input
+ * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x is floating and weights
+ * have its dtype. HT_ERR_ARGUMENT for an operand with another split. HT_ERR_COMM for a split input
  * with process-local weights.
  * Source: torch.nn.functional. */
 #ifndef HT_FUNCTIONAL_H
@@ -49,7 +49,7 @@ HT_API ht_conv2d_options ht_conv2d_options_default(void);
  * bias: (O), or NULL.
  * options: NULL means the defaults.
  * Result: (N, O, H', W'), or (O, H', W'), stored channels-last if the device prefers that.
- * Errors: HT_ERR_SHAPE also if groups does not divide C and O or is below 1, or if no window fits;
+ * Errors: HT_ERR_SHAPE also if groups does not divide C and O or is below 1, or if no window fits.
  * HT_ERR_ARGUMENT also for a stride or dilation below 1, a padding below 0, or same with another
  * stride than 1. */
 HT_API ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
@@ -136,8 +136,9 @@ HT_API ht_tensor *ht_feature_alpha_dropout(ht_tensor *x, double p, uint64_t seed
  * momentum, eps: PyTorch's defaults are 0.1 and 1e-5. They are not checked here.
  * Collective with training if x is split, forward and backward.
  * Result: like x, in its layout.
- * Errors: HT_ERR_ARGUMENT also for one value per channel on all ranks with training, for running
- * statistics that are needed and NULL, and for a read-only view that is to be written. */
+ * Errors: HT_ERR_ARGUMENT also for one value per channel on all ranks with training.
+ * HT_ERR_ARGUMENT also for running statistics that are needed and NULL, or read-only and to be
+ * written. */
 HT_API ht_tensor *ht_batch_norm(ht_tensor *x, ht_tensor *running_mean, ht_tensor *running_var,
                                 ht_tensor *weight, ht_tensor *bias, bool training, double momentum,
                                 double eps);

@@ -61,8 +61,8 @@ HT_API ht_status ht_nn_init_trunc_normal(ht_tensor *x, double mean, double std, 
  * Source: torch.nn.init.eye_. */
 HT_API ht_status ht_nn_init_eye(ht_tensor *x);
 
-/* Sets the weight x of a convolution so that it returns its input: 1 in the middle of the window
- * from each input to the output of the same number, 0 elsewhere.
+/* Sets the weight x of a convolution so that it returns its input. The weight is 1 in the middle of
+ * the window from each input to the output of the same number, else 0.
  *
  * x: 3 to 5 axes, (outputs, inputs, window...).
  * groups: of the convolution; each returns its inputs. It divides the outputs.

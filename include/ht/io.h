@@ -46,7 +46,7 @@ HT_BEGIN_DECLS
  *
  * Collective, agrees.
  * Errors: also HT_ERR_FORMAT if the file is not HDF5, or if the name belongs to nothing or to an
- * object that is not a data set; the message lists some names of the file. HT_ERR_ARGUMENT if
+ * object that is not a data set. The message lists some names of the file. HT_ERR_ARGUMENT if
  * dataset is NULL. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 

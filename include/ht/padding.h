@@ -55,7 +55,7 @@ HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht
 HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
 
 /* Returns (..., C r^2, H, W) for x (..., C, H r, W r): the inverse of ht_pixel_shuffle with the
- * same factor, which also says what x and the result are. */
+ * same factor, whose comment describes x and the result. */
 HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 
 /* Returns x (N, C, ...) with channel c = i C / groups + j at index j groups + i.
@@ -69,8 +69,8 @@ HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
 HT_API ht_tensor *ht_channel_shuffle(ht_tensor *x, int64_t groups);
 
 /* How ht_upsample finds a value: the element at floor(i / scale), the one at floor((i + 1/2) /
- * scale), linear interpolation along each axis (bilinear, trilinear), or cubic interpolation along
- * each axis (bicubic). */
+ * scale), linear interpolation (bilinear, trilinear), or cubic interpolation (bicubic) along each
+ * axis. */
 typedef enum ht_upsample_mode {
     HT_UPSAMPLE_NEAREST,
     HT_UPSAMPLE_NEAREST_EXACT,

@@ -141,9 +141,9 @@ HT_API ht_tensor *ht_gru_cell(ht_tensor *x, ht_tensor *h, ht_tensor *weight_ih,
 /* Returns a layer that computes ht_rnn, with parameters weight_ih_l0, weight_hh_l0, bias_ih_l0,
  * bias_hh_l0, weight_ih_l0_reverse, ..., weight_ih_l1 and so on.
  *
- * It takes a tensor x and gives the output; or a map of x, h_0, c_0 and lengths, of which all but x
- * may be missing, and gives a map of output, h_n and (LSTM) c_n. ht_nn_recurrent_forward makes and
- * reads these maps. Other inputs are HT_ERR_ARGUMENT.
+ * It takes a tensor x and gives the output. Or it takes a map of x, h_0, c_0 and lengths, where all
+ * but x are optional, and gives a map of output, h_n and (LSTM) c_n. ht_nn_recurrent_forward makes
+ * and reads these maps. Other inputs are HT_ERR_ARGUMENT.
  * input_size, hidden_size: the lengths of `in` and `hidden`, at least 1.
  * Not collective.
  * Source: torch.nn.RNN. */

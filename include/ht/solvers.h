@@ -4,11 +4,11 @@
  * heat.linalg, torch.linalg.
  *
  * The opening comment of ht/decompositions.h holds here too: batches, splits, dtypes, collectivity
- * (collective when an operand is split), results, what is not differentiable, and common errors.
- * Systems a x = b have a (..., n, n) and b (..., n, k). b is one column for each matrix, (..., n),
- * if it has one axis, or the shape of a without the last axis; torch.linalg.solve uses the same
- * rule. So a (4, 4, 4) and b (4, 4) are four systems of one column. An operand without batch axes
- * serves every batch of the other one.
+ * (collective when an operand is split), results, gradients, and common errors. Systems a x = b
+ * have a (..., n, n) and b (..., n, k). b is one column for each matrix, (..., n), if it has one
+ * axis, or the shape of a without the last axis; torch.linalg.solve uses the same rule. So a (4, 4,
+ * 4) and b (4, 4) are four systems of one column. An operand without batch axes serves every batch
+ * of the other one.
  * x has the shape of b, with the batch axes of a if b has none. If b is split and has all axes of
  * x, x has the split of b. Otherwise one matrix gives x without a split, and a batch gives x split
  * along its first axis if a or b is split.

@@ -15,8 +15,8 @@
  * unbalanced, a call may thus be collective.
  * Layers are owned, with process-local float32 parameters. Those that have parameters take
  * process-local batches (ht/nn.h). Constructors are not collective.
- * Errors: HT_ERR_SHAPE for operands that do not fit, HT_ERR_DTYPE for another dtype,
- * HT_ERR_ARGUMENT for a setting out of range or an operand with another split, HT_ERR_COMM for
+ * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE for another dtype.
+ * HT_ERR_ARGUMENT for a setting out of range or an operand with another split. HT_ERR_COMM for
  * operands on different communicators. Groups that do not divide the channels, or below 1, are
  * HT_ERR_SHAPE of a function and HT_ERR_ARGUMENT of a constructor. A constructor checks channels,
  * kernels, lengths, ratios and groups. Other settings are checked in the forward pass at the
