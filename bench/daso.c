@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What averaging costs between nodes, by how it is done: whole epochs of an MLP 784-2048-1280-10
+ * The cost of averaging between nodes, for each method: whole epochs of an MLP 784-2048-1280-10
  * (4.2 million parameters) on MNIST-format images. One way in each process; bench/daso.sh runs all
  * over simulated hosts. Prints a line for each epoch: way, epoch, phase, seconds, MB that a rank
  * sent to other nodes, training loss, test accuracy.

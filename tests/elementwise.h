@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What elementwise functions of one operand are, in double: a row each of the table in
+ * Elementwise functions of one operand, in double: a row each of the table in
  * tests/core/ops/elementwise/test_elementwise.c, by which kernels, operations and gradients are
  * tested. */
 #ifndef HT_TESTS_ELEMENTWISE_H

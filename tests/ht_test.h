@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every test file includes: CMocka, the suite macro and the helpers shared by all tests. */
+/* Included by every test file: CMocka, the suite macro and the helpers shared by all tests. */
 #ifndef HT_TEST_H
 #define HT_TEST_H
 

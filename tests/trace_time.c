@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happened when, and inside what. */
+ * Times of events, and the spans around them. */
 #include "trace.h"
 
 #include <stdlib.h>

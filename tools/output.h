@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a program that prints: what could not be written, as to a full device, is no success.
+ * The end of a program that prints: output that could not be written, as to a full device, is a
+ * failure.
  */
 #ifndef HT_TOOLS_OUTPUT_H
 #define HT_TOOLS_OUTPUT_H

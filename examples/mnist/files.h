@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files that the job writes beside its checkpoints: whether they can be written, before an hour of
- * training, and the rows of each step. */
+ * Files that the job writes in addition to its checkpoints: whether they can be written, before an
+ * hour of training, and the rows of each step. */
 #ifndef MNIST_FILES_H
 #define MNIST_FILES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The results as JSON, written beside their place and renamed when whole. */
+ * The results as JSON, written to another name and renamed when complete. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the example tells: on the terminal, and as JSON. Rank 0 alone writes. */
+ * Output of the example: on the terminal, and as JSON. Rank 0 alone writes. */
 #ifndef MNIST_REPORT_H
 #define MNIST_REPORT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usage: device_job WHAT
- * What devices do to whole jobs; tests/core/device.sh has what is expected of it. Rank 1 is the one
+ * What devices do to whole jobs; tests/core/device.sh has the expected output. Rank 1 is the one
  * that differs. */
 #include <ht.h>
 

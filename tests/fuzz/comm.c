@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random sequences of communication: values of each rank from a seed, so that every rank knows what
- * all have. Misuse comes from all ranks or one, must end alike on all, and leaves what follows
- * right. */
+ * all have. Misuse comes from all ranks or one, must end in the same way on all, and leaves later
+ * calls right. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The library's tensors beside the fuzzer's arrays: each rank looks at its own part. */
+ * The library's tensors compared with the fuzzer's arrays: each rank looks at its own part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

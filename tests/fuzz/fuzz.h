@@ -3,8 +3,9 @@
  * Random programs of tensor operations, run on the library and on the fuzzer's own arrays.
  *
  * A program is a list of statements; a statement's result is a variable with the statement's
- * number. Statements are made one by one while the program runs, so that they fit what is there;
- * running the list again, or parts of it when a failure is shrunk, needs no random numbers. */
+ * number. Statements are made one by one while the program runs, so that they fit the existing
+ * variables; running the list again, or parts of it when a failure is shrunk, needs no random
+ * numbers. */
 #ifndef HT_FUZZ_H
 #define HT_FUZZ_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements in memory, beside what they should be. */
+ * Elements in memory, compared with their expected values. */
 #include <stdio.h>
 #include <string.h>
 

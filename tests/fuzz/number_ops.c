@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the operations are for one element, with error bounds and derivatives. */
+ * The operations on one element, with error bounds and derivatives. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cables with a length, for tests/multinode/launch on kernels without netem: what is sent into the
- * near end of a cable leaves its far end after the delay, in order; what is sent into the far end
- * leaves the near one at once. usage: cable NANOSECONDS NEAR FAR [NEAR FAR]...
+ * Cables with a length, for tests/multinode/launch on kernels without netem: bytes sent into the
+ * near end of a cable leave its far end after the delay, in order; bytes sent into the far end
+ * leave the near one at once. usage: cable NANOSECONDS NEAR FAR [NEAR FAR]...
  *
  * Makes a TAP device for each end and returns when all are there; they last as long as the process
  * that it leaves behind. Exit status 77 where there are no such devices.

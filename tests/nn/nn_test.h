@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of nn share. */
+/* Shared by the tests of nn. */
 #ifndef HT_NN_TEST_H
 #define HT_NN_TEST_H
 

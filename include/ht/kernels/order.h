@@ -67,8 +67,8 @@ typedef struct ht_search_call {
     int64_t count;
 } ht_search_call;
 
-/* Counts digits of keys: counts[(line * targets + t) << bits | d] grows by a number. That is how
- * many elements of the line have keys with these bits:
+/* Counts digits of keys. For each element of the line, counts[(line * targets + t) << bits | d]
+ * grows by 1 if its key has these bits.
  *   the first `used` bits are those of keys[line * targets + t],
  *   the next `bits` bits are d.
  * x is dense (lines, count). keys ascend along a line. For equal beginnings of keys only the first

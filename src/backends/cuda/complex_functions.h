@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions of complex numbers, by those of real ones. Both parts are right to a few units in the last
- * place: no step subtracts what was rounded. The inverse functions follow Kahan, Branch Cuts for
+ * place: no step subtracts rounded numbers. The inverse functions follow Kahan, Branch Cuts for
  * Complex Elementary Functions (1987). Infinities and NaN give what C has (Annex G). complex64 is
  * computed in complex128. */
 #ifndef HT_BACKENDS_CUDA_COMPLEX_FUNCTIONS_H

@@ -2,8 +2,8 @@
  *
  * The module libht_cuda.so: devices, and their streams.
  *
- * A device has one stream for its work, and others for copies beside it. Nothing waits for them but
- * what the interface says. */
+ * A device has one stream for its work, and others for copies in parallel with it. Only the calls
+ * that the interface names wait for them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of a device, in the order of its stream: what is freed is handed out again for later work
- * without a wait. libht keeps blocks by size above this (ht_device_get_memory has its statistics)
- * and gives them back before an allocation fails for good. */
+ * Memory of a device, in the order of its stream: freed memory is reused for later work without a
+ * wait. libht keeps blocks by size above this (ht_device_get_memory has its statistics) and gives
+ * them back before an allocation fails for good. */
 #include "backends/cuda/staging.h"
 
 #define MIB ((size_t)1 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies beside the stream of a device: by streams of their own, and through pinned pieces where
+ * Copies in parallel with the stream of a device: by separate streams, and through pinned pieces if
  * memory of the host is not pinned. */
 #ifndef HT_BACKENDS_CUDA_STAGING_H
 #define HT_BACKENDS_CUDA_STAGING_H
@@ -11,8 +11,8 @@
 struct ht_cuda_staging *ht_cuda_staging_new(void);
 void ht_cuda_staging_free(const ht_cuda_device *device); /* also one that is open in part; waits */
 
-/* Each returns 0, or an error of the runtime. wait: for all copies beside the stream; after an error,
- * too, they write nothing any more. */
+/* Each returns 0, or an error of the runtime. wait: for all parallel copies; after an error, too,
+ * they no longer write anything. */
 int ht_cuda_staging_open(const ht_cuda_device *device);
 int ht_cuda_staging_wait(const ht_cuda_device *device);
 

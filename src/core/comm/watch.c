@@ -5,7 +5,8 @@
 
 struct ht_watch ht__watch;
 
-/* What the thread guards: the program's thread is inside a call that cannot be polled. */
+/* The calls that the thread watches: the program's thread is inside a call that cannot be
+ * polled. */
 static _Atomic(const char *) guarded;
 static atomic_uint guards; /* begun so far, to tell two of the same name apart */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies beside the work of a device: to the host, where nobody waits, and ahead of their use. */
+ * Copies in parallel with the work of a device: to the host, without a wait, and to the device
+ * ahead of their use. */
 #include "core/device/device.h"
 
 /* Nothing may be written later. */
@@ -10,7 +11,7 @@ static int fail(const ht_device *device)
     return -1;
 }
 
-/* Copies beside the work of the device, if the device can do that. */
+/* Copies in parallel with the work of the device, if the device can do that. */
 static int copy_to_host(const ht_side_copy *copy, void *to, const void *from, size_t bytes)
 {
     const ht_backend *backend = copy->device->backend;

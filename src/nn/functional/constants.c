@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small replicated tensors beside an operand. */
+ * Small replicated tensors on the device and communicator of an operand. */
 #include "nn/functional/constants.h"
 
 #include "core/tensor/tensor.h"

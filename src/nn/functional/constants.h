@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small replicated tensors beside an operand: indices and numbers that a call knows on the host. */
+ * Small replicated tensors on the device and communicator of an operand: indices and numbers that a
+ * call knows on the host. */
 #ifndef HT_NN_FUNCTIONAL_CONSTANTS_H
 #define HT_NN_FUNCTIONAL_CONSTANTS_H
 

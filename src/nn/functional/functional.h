@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the functions of this folder share: the way to a kernel, and results in the right shape. */
+ * Shared by the functions of this folder: the launch of a kernel, and results of the right
+ * shape. */
 #ifndef HT_NN_FUNCTIONAL_FUNCTIONAL_H
 #define HT_NN_FUNCTIONAL_FUNCTIONAL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a functional wants its operands to be: a row for each, and one call that checks them all and
- * hands them over as wanted. */
+ * Requirements of a functional on its operands: a row for each, and one call that checks them all
+ * and returns them cast and laid out. */
 #ifndef HT_NN_FUNCTIONAL_OPERANDS_H
 #define HT_NN_FUNCTIONAL_OPERANDS_H
 

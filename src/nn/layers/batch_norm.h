@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What BatchNorm1d, 2d, 3d and SyncBatchNorm share: one struct, so that one becomes the other. */
+ * Shared by BatchNorm1d, 2d, 3d and SyncBatchNorm: one struct, so that one can become the other. */
 #ifndef HT_NN_LAYERS_BATCH_NORM_H
 #define HT_NN_LAYERS_BATCH_NORM_H
 
@@ -19,7 +19,7 @@ typedef struct ht_batch_norm_layer {
 
 extern const ht_module_type ht__batch_norm_types[4]; /* [dims]; [0] is SyncBatchNorm */
 
-/* The layer's struct; NULL when the module is no BatchNorm and no SyncBatchNorm. */
+/* The layer's struct; NULL when the module is neither a BatchNorm nor a SyncBatchNorm. */
 ht_batch_norm_layer *ht__batch_norm_of(ht_module *module);
 
 /* Another layer with the same tensors and mode. Owned; NULL after an error. */

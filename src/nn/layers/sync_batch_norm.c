@@ -5,7 +5,7 @@
 #include "nn/layers/batch_norm.h"
 #include "nn/module/module.h"
 
-/* What stands in the place of a layer: itself (NULL), or another with the same tensors. */
+/* The layer that replaces another one: itself (NULL), or another with the same tensors. */
 typedef ht_module *exchange_fn(ht_module *layer, ht_comm *comm, bool *failed);
 
 static ht_module *to_sync(ht_module *layer, ht_comm *comm, bool *failed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copying a tree: structs bitwise, slots rebased, tensors copied, or made of the originals in
- * another way; what was shared stays shared. */
+ * Copying a tree: structs bitwise, slots rebased, tensors copied or made of the originals in
+ * another way. Shared tensors stay shared. */
 #include "ht/autograd.h"
 #include "nn/module/hooks/hooks.h"
 

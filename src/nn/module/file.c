@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The named tensors of a tree, as they stand in a file. */
+ * The named tensors of a tree, in the form in which a file has them. */
 #include "nn/module/file.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What saving and loading a tree's state share. */
+ * Shared by saving and loading the state of a tree. */
 #ifndef HT_NN_MODULE_FILE_H
 #define HT_NN_MODULE_FILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What wrappers put around a tree: the wrapped child, the guard on its modules, draining, and the
+ * The hold of a wrapper on a tree: the wrapped child, the guard on its modules, draining, and the
  * observers of forward. */
 #include "nn/module/module.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A module: its memory, and what is registered with it. */
+ * A module: its memory, and its registered parameters, buffers and children. */
 #include "core/ops/ops.h"
 #include "nn/module/module.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is set for a whole tree: training or evaluation, dtype, device, gradients. */
+ * Settings of a complete tree: training or evaluation, dtype, device, gradients. */
 #include "core/tensor/graph.h"
 #include "nn/module/module.h"
 
@@ -20,7 +20,7 @@ ht_status ht_module_train(ht_module *module)
     return HT_SUCCESS;
 }
 
-/* What ranks evaluate has to be one model, and each of them may evaluate by itself afterwards. */
+/* All ranks evaluate one model, and each of them may evaluate by itself afterwards. */
 static void share_buffers(const char *name, ht_module *module, void *user)
 {
     ht_status *status = user;

@@ -1,5 +1,5 @@
 /* ranks 1 own device */
-/* Elementwise kernels and conversions of every level and dtype. What one element gives alone is
+/* Elementwise kernels and conversions of every level and dtype. The result for each element is
  * compared with double arithmetic; what it gives in rows of any length, start and stride must be
  * the same bits, and so must what the other levels give. */
 #include "cpu_elementwise.h"

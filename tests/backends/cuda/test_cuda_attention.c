@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Attention of the CUDA module beside the CPU's, with scores of more than one tile: of several
- * matrices, and of some rows of one. */
+/* Attention of the CUDA module compared with the CPU's, with scores of more than one tile: of
+ * several matrices, and of some rows of one. */
 #include <stdlib.h>
 
 #include "cuda_device.h"

@@ -1,8 +1,8 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Functions of complex numbers of the CUDA module beside C's in long double: both parts are right to
- * 8 units in the last place, near the unit circle, near the axes, and for large numbers, too. Powers
- * lose what b log a loses. */
+/* Functions of complex numbers of the CUDA module compared with C's in long double: both parts are
+ * right to 8 units in the last place, near the unit circle, near the axes, and for large numbers,
+ * too. Powers lose what b log a loses. */
 #include <complex.h>
 
 #include "cuda_device.h"

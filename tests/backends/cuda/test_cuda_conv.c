@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Convolutions of the CUDA module, by cuDNN and without it, beside those of the same numbers in
- * float64. Results and gradients of 16 bits are rounded once. */
+/* Convolutions of the CUDA module, by cuDNN and without it, compared with those of the same numbers
+ * in float64. Results and gradients of 16 bits are rounded once. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Connectionist temporal classification of the CUDA module beside the CPU's: repeated classes,
- * sequences that end early, one without a path, and a target that is not a class. */
+/* Connectionist temporal classification of the CUDA module compared with the CPU's: repeated
+ * classes, sequences that end early, one without a path, and a target that is not a class. */
 #include <stdlib.h>
 
 #include "backends/cpu/cpu_kernels.h"

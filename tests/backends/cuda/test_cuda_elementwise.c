@@ -1,8 +1,8 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Elementwise kernels of the CUDA module beside the CPU's, over every dtype: operands contiguous
- * and not, broadcast, by value and in place. All bytes that a kernel may reach are compared, those
- * between the elements, too. */
+/* Elementwise kernels of the CUDA module compared with the CPU's, over every dtype: operands
+ * contiguous and not, broadcast, by value and in place. All bytes that a kernel may reach are
+ * compared, those between the elements, too. */
 #include "cuda_device.h"
 #include "backends/cpu/cpu_elementwise.h"
 

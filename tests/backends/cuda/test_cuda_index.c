@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Reads, writes and sums of rows, and resampling, of the CUDA module beside the CPU's, over every
- * dtype: the bits are the same wherever rows or taps share a place, however many there are. */
+/* Reads, writes and sums of rows, and resampling, of the CUDA module compared with the CPU's, over
+ * every dtype: the bits are the same wherever rows or taps share a place, however many there are. */
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht/kernels/index.h"

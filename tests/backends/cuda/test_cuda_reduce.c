@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Reductions and cumulative sums of the CUDA module beside the CPU's, over every dtype, along any
- * axes. Elements are small whole numbers, whose sums are exact in any order. */
+/* Reductions and cumulative sums of the CUDA module compared with the CPU's, over every dtype,
+ * along any axes. Elements are small whole numbers, whose sums are exact in any order. */
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht/kernels/reduce.h"

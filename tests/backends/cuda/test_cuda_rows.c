@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Weights of float32 from softmax and attention of the CUDA module, beside those of double. Scores are
- * multiples of 2^-10, so that their differences are exact. */
+/* Weights of float32 from softmax and attention of the CUDA module, compared with those of double.
+ * Scores are multiples of 2^-10, so that their differences are exact. */
 #include <math.h>
 
 #include "cuda_device.h"

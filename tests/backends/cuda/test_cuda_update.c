@@ -1,7 +1,7 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Steps of optimizers of the CUDA module beside the CPU's: the same bits, with every option, for
- * more parameters than a launch has room for, of lengths from 0 up. */
+/* Steps of optimizers of the CUDA module compared with the CPU's: the same bits, with every option,
+ * for more parameters than a launch has room for, of lengths from 0 up. */
 #include <stddef.h>
 
 #include "cuda_device.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* What may stand in environment variables, and what is said of the rest. */
+/* Valid values of environment variables, and the messages for others. */
 #include "ht_test.h"
 
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Small blocks that one thread allocates and another frees, as a loader's or a device's thread and
- * the program do: what is kept for later stays bounded. */
+ * the program do: memory kept for later stays bounded. */
 #include "core/base/base.h"
 #include "ht_test.h"
 

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What one rank alone passes wrongly to a collective call fails on all of them, and the next call
- * is right. */
+/* A wrong argument of a collective call on one rank is an error on all ranks, and the next call is
+ * right. */
 #include "ht_test.h"
 
 #include <string.h>

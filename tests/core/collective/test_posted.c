@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Collective calls that wait for nobody: what one rank alone cannot bring is an error of the wait
- * on all ranks, and what was posted beside it is right. */
+/* Non-blocking collective calls: a failure of one rank is an error of the wait on all ranks, and
+ * other posted calls are right. */
 #include "ht_test.h"
 
 #include "agrees.h"

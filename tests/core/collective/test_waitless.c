@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Reductions and all-to-all that wait for nobody give what those that wait do, for every dtype and
+/* Non-blocking reductions and all-to-all give the results of blocking ones, for every dtype and
  * operation, strided or not; and a reduction whose result stays in parts. */
 #include "core/collective/call.h"
 #include "ht_test.h"

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors of calls that have no operand to take a communicator from, a NULL above all: they follow
  * the communicator in use, so that a program that has errors returned on HT_COMM_WORLD is not ended
- * by them. The place of a result follows the operand beside it. */
+ * by them. The communicator of a result follows its operand. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* Copies beside the work of a device: when they begin, what they wait for, and what waits for them.
+/* Copies in parallel with the work of a device: when they begin, what they wait for, and what waits
+ * for them.
  */
 #include <stdlib.h>
 #include <string.h>

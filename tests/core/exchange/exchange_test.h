@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What rank r gives to an exchange, and the sum by the tree that exchange.h promises. */
+/* The contribution of rank r to an exchange, and the sum by the tree that exchange.h promises. */
 #ifndef HT_TESTS_CORE_EXCHANGE_EXCHANGE_TEST_H
 #define HT_TESTS_CORE_EXCHANGE_EXCHANGE_TEST_H
 

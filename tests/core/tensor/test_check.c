@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* NULL in the place of a tensor, and in that of what comes beside it, is an error of the function
- * that the program called; where an error made it NULL, it stays that one. */
+/* NULL instead of a tensor, or of an argument that goes with it, is an error of the function that
+ * the program called; where an error made it NULL, it stays that one. */
 #include <stdio.h>
 
 #include "ht_test.h"

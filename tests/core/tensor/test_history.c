@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Writes in place through views and bases, what a graph knows of them afterwards, and operands that
- * overlap what is written. The gradients are PyTorch's. */
+/* Writes in place through views and bases, the graph's knowledge of them afterwards, and operands
+ * that overlap the written memory. The gradients are PyTorch's. */
 #include "core/tensor/tensor.h"
 #include "gradcheck.h"
 #include "ht_test.h"

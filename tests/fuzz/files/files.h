@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs about files: acts on a folder of the case's own, one after another, and a model of what
- * is in it afterwards. A world is the acts that fit together and their model. */
+ * Programs about files: acts on a folder of the case's own, one after another, and a model of its
+ * content afterwards. A world is the acts that fit together and their model. */
 #ifndef HT_FUZZ_FILES_H
 #define HT_FUZZ_FILES_H
 

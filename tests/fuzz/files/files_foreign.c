@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of HDF5 that others made: every type of element, and every kind of link. What no dtype can
- * hold is an error, and so is, for states, whatever leads elsewhere or in circles. */
+ * Files of HDF5 that others made: every type of element, and every kind of link. Numbers that no
+ * dtype can hold are an error. For states, so is a link out of the file or in a circle. */
 #include "fuzz/files/files.h"
 
 #include <stdio.h>

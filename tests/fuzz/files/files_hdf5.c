@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets in a file, saved and loaded under every name, right and wrong: what could not be saved
- * leaves nothing behind, and what was there stays. */
+ * Data sets in a file, saved and loaded under every name, right and wrong: a failed save leaves
+ * nothing behind, and earlier files stay. */
 #include "fuzz/files/files.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The best files by a metric: which are there, and what is in them, beside a list of the fuzzer's
- * own; epochs run again, saves that fail on one rank, and runs that go on. */
+ * The best files by a metric: their existence and content, compared with a list of the fuzzer's;
+ * epochs run again, saves that fail on one rank, and runs that go on. */
 #include "fuzz/files/files.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * CSV and .npy files that others wrote, right and damaged, loaded under every split beside a plain
- * reader of the same bytes; and tensors saved in either format and loaded again. */
+ * CSV and .npy files that others wrote, right and damaged, loaded under every split and compared
+ * with a plain reader of the same bytes; and tensors saved in either format and loaded again. */
 #include "fuzz/files/files.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * States with one entry that cannot be: refused, with nothing changed. What is kept of the best
- * epochs, beside a list in the fuzzer's own words. */
+ * States with one entry that cannot be: refused, with nothing changed. The best epochs that are
+ * kept, compared with the fuzzer's list. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

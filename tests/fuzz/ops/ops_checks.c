@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What gives no tensor, or one that is the same again: equality, elements as numbers, text, files,
- * and sums of more elements than 16 bits count. */
+ * Operations that give no tensor, or the same one again: equality, elements as numbers, text,
+ * files, and sums of more elements than 16 bits count. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tensors that leave the library and come back: described by their parts, lent and borrowed; and
- * applied slice by slice. What comes has no history. */
+ * applied slice by slice. Received tensors have no history. */
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"

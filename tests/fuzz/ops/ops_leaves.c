@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of a leaf: gradients set by hand, steps, another body. */
+ * Operations on a leaf: gradients set by hand, steps, another body. */
 #include <string.h>
 
 #include "fuzz/ops/ops_gradients.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Wrong arguments: an error, the same on all ranks, and nothing has changed; an error that nobody
- * has read stays. */
+ * Wrong arguments: an error, the same on all ranks, and nothing has changed; an error that was not
+ * read stays. */
 #include <string.h>
 
 #include "fuzz/ops/ops_gradients.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Optimizers beside their formulas: a matrix, split or not, whose gradients are random, takes a few
- * steps. L-BFGS finds the minimum of a parabola. */
+ * Optimizers compared with their formulas: a matrix, split or not, whose gradients are random,
+ * takes a few steps. L-BFGS finds the minimum of a parabola. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules beside their formulas, alone and one after another. */
+ * Schedules compared with their formulas, alone and one after another. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

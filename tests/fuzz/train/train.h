@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Training in many ways that must not differ: blocking and not, interrupted and not, on these ranks
- * and on one. What varies are knobs, the simplest setting of each being 0. */
+ * and on one. Knobs are varied; 0 is the simplest setting of each. */
 #ifndef HT_FUZZ_TRAIN_H
 #define HT_FUZZ_TRAIN_H
 

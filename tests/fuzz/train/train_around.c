@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands beside a model in training: a schedule of the learning rate, a metric, a second model
+ * Objects around a model in training: a schedule of the learning rate, a metric, a second model
  * with a wrapper of its own, a communication hook. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Results of functions that run on other shapes than they return are no views: they can be split
- * anew, and written in place. */
+/* Results of functions that run on other shapes than they return are no views: they can be resplit,
+ * and written in place. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"

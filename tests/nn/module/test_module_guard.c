@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* What wrappers rely on: a guarded tree keeps its shape, is drained where it is read and nowhere
- * else. */
+/* Properties that wrappers rely on: a guarded tree keeps its shape, is drained where it is read and
+ * nowhere else. */
 #include "nn/module/module.h"
 
 #include "nn/nn_test.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Modules in safetensors files: what is saved comes back; what does not fit changes nothing. */
+/* Modules in safetensors files: saved states come back; what does not fit changes nothing. */
 #include <string.h>
 
 #include "nn/nn_test.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* State files: what is saved comes back; what does not fit is said, and changes nothing. */
+/* State files: saved states come back; what does not fit is said, and changes nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* What decides the random numbers to come, saved and restored: every rank draws on as it would
- * have, also where ranks have drawn unequally often. */
+/* The state of random numbers, saved and restored: every rank draws on as it would have, also where
+ * ranks have drawn unequally often. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"

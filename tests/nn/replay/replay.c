@@ -2,7 +2,7 @@
  *
  * Replays PyTorch's databases of samples: replay DATABASE [NAME]. Compares results, gradients, and
  * operands that the call changes, in float64 and float32 and in each layout; with several ranks,
- * split along the batch. Prints what fails and what is left out. NAME replays one function alone. */
+ * split along the batch. Prints failures and left-out samples. NAME replays one function alone. */
 #include "replay.h"
 
 #include <math.h>

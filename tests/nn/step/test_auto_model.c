@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* One program on any number of ranks: wrapped where there are several, the same parameters, and a
- * log of what was decided. */
+ * log of the decisions. */
 #include <stdio.h>
 
 #include "nn/parallel/data/data_parallel_test.h"

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong in a file, a transform or an option reaches the caller on every rank, with the
- * names in it. */
+/* An error in a file, a transform or an option reaches the caller on every rank, with the names in
+ * it. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 

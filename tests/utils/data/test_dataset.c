@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* What a dataset tells of its file, and a batch as a value. */
+/* The facts that a dataset has of its file, and a batch as a value. */
 #include "ht_test.h"
 
 #include "files.h"

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 /* Metrics of a test set dealt out to the ranks, evenly or not, against a count by one rank of all
- * rows; ties and NaN; a small variance beside a large mean; wrong shapes on one rank alone. */
+ * rows; ties and NaN; a small variance with a large mean; wrong shapes on one rank alone. */
 #include "ht_test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: attention, backward. The weights p of a tile are made anew from the scores and lse:
- * dv = p^T dy, ds = p (dy v^T - sum(dy y)), dq = scale ds k, dk = scale ds^T q. */
+ * Template: attention, backward. The weights p of a tile are recomputed from the scores and lse: dv
+ * = p^T dy, ds = p (dy v^T - sum(dy y)), dq = scale ds k, dk = scale ds^T q. */
 
 #if HT_IS_FLOAT && !HT_IS_HALF
 

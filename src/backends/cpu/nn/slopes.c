@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elementwise: activations that write their derivative beside the result. */
+ * Elementwise: activations that write their derivative in addition to the result. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/row_walk.h"
 #include "ht/kernels/elementwise.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: attention of a dtype. The weights p of a tile take the place of its scores. Backward,
- * they are made anew from the scores and lse: dv = p^T dy, ds = p (dy v^T - sum(dy y)),
- * dq = scale ds k, dk = scale ds^T q. */
+ * Template: attention of a dtype. The weights p of a tile replace its scores. The backward pass
+ * recomputes them from the scores and lse: dv = p^T dy, ds = p (dy v^T - sum(dy y)), dq = scale ds
+ * k, dk = scale ds^T q. */
 #include "backends/cuda/nn/softmax.inc.cu"
 
 /* Each matrix of the tile in `g.a` times its matrix of `shared`, which is one for `group` batches and

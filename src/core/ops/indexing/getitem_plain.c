@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a key without tensors names: a view, and what then has to travel: a resplit for an integer
- * where x is split, a flip for a split axis in the other direction. */
+ * The elements that a key without tensors selects: a view, and then the moves that it needs. These
+ * are a resplit for an integer on the split axis, and a flip for a negative step there. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transposed convolutions. Of images: the data gradient of a convolution forward, and a convolution
- * backward. Of volumes: a convolution, by the weight in the other direction, of x with stride - 1
- * zeros between its elements. */
+ * Transposed convolutions. For images, forward is the data gradient of a convolution, and backward
+ * is a convolution. For volumes, forward is a convolution by the flipped weight, of x with stride -
+ * 1 zeros between its elements. */
 #include "ht/arithmetics.h"
 #include "ht/manipulations.h"
 #include "nn/functional/window/conv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Windows along one axis as an axis of their own, for what is composed of them. */
+ * Windows along one axis as a further axis, for functions that are composed of them. */
 #ifndef HT_NN_FUNCTIONAL_WINDOW_WINDOWS_H
 #define HT_NN_FUNCTIONAL_WINDOW_WINDOWS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running statistics made anew, as means over the batches of one pass. */
+ * Running statistics recomputed as means over the batches of one pass. */
 #include "ht/autograd.h"
 #include "ht/averaged_model.h"
 #include "ht/factories.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forward passes that have failed on this rank. The loss is missing that would tell which wrappers
- * a backward pass belongs to: those that failed, and those that made their inputs, are the ones of
- * which other ranks begin a pass. A generator that waits for its own loss is none of them, where it
- * is the discriminator that failed, on what was detached. */
+ * Forward passes that have failed on this rank. Without a loss, the graph does not say which
+ * wrappers a backward pass belongs to. Other ranks begin a pass of the wrappers that failed here,
+ * and of those that made their inputs. If a discriminator failed on detached inputs, the generator,
+ * which waits for its own loss, is not among them. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/data_parallel.h"
 

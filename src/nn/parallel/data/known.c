@@ -2,8 +2,8 @@
  *
  * The wrappers that ran forward on a thread, which its backward passes ask. A wrapper may be
  * released on another thread, even after the thread of its forward has ended. So the list belongs
- * to its thread and to the wrappers in it, and whoever takes a wrapper out waits until the thread
- * does not go through it. */
+ * to its thread and to the wrappers in it. Removing a wrapper waits until the thread does not go
+ * through the list. */
 #include <pthread.h>
 
 #include "nn/parallel/data/data_parallel.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Grids of tiles: they cover the tensor, lie on one rank each, and show what is there. */
+/* Grids of tiles: they cover the tensor, lie on one rank each, and show its elements. */
 #include "ht_test.h"
 #include "tensor_check.h"
 

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* A function along an axis, beside the same in one operation of the whole. */
+/* A function along an axis, compared with one operation on the complete tensor. */
 #include "ht_test.h"
 
 #include "agrees.h"

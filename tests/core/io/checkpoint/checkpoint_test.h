@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What tests of checkpoints share: a folder for each, states, and loading. */
+ * Shared by tests of checkpoints: a folder for each, states, and loading. */
 #ifndef HT_TESTS_CORE_IO_CHECKPOINT_TEST_H
 #define HT_TESTS_CORE_IO_CHECKPOINT_TEST_H
 

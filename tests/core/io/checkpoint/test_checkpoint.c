@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Checkpoints: what is saved comes back, whatever it is made of; what is damaged is refused; the
- * last K are kept. */
+/* Checkpoints: saved values of any kind come back; damaged files are refused; the last K are
+ * kept. */
 #include "checkpoint_test.h"
 #include "tensor_check.h"
 

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Where checkpoints stand: the last K are kept, the newest good one is found, and nothing that is
- * somebody else's is lost. */
+/* Where checkpoints stand: the last K are kept, the newest good one is found, and no file of
+ * another job is lost. */
 #include "checkpoint_test.h"
 
 #include <fcntl.h>

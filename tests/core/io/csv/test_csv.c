@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* CSV files: what a table may look like, exact numbers, wrong ones, and what is written. */
+/* CSV files: valid tables, exact numbers, wrong ones, and the written text. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 

@@ -1,6 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Where what is made from nothing is made: by each factory and draw, short, with HT_LOCAL, long. */
+/* The device and communicator of new tensors: by each factory and draw, short, with HT_LOCAL,
+ * long. */
 #include "ht_test.h"
 #include "tensor_check.h"
 

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* What the headers promise of sums, for every dtype: the same bits on any number of ranks where
- * partial sums are exact, else a bound, and the same bits each time. */
+/* The guarantees of the headers for sums, for every dtype: the same bits on any number of ranks
+ * where partial sums are exact, else a bound, and the same bits each time. */
 #include <complex.h>
 #include <float.h>
 #include <math.h>

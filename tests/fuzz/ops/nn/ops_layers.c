@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers as functions. What they need beside their input is data of the statement's seed, unless a
- * variable fits. */
+ * Layers as functions. Their other operands are data of the statement's seed, unless a variable
+ * fits. */
 #include <stdlib.h>
 #include <string.h>
 

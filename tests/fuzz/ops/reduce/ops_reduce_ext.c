@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The long forms of reductions: sets of axes, kept dimensions, dtype, ddof, initial value, mask. Of
- * a statement: n[0] the axes as a set, n[1] whether they are kept, n[2] ddof, n[3] whether `number`
- * is the initial value; dtype. */
+ * The long forms of reductions: sets of axes, kept dimensions, dtype, ddof, initial value, mask.
+ * The parts of a statement: n[0] the axes as a set, n[1] whether they are kept, n[2] ddof, n[3]
+ * whether `number` is the initial value; dtype. */
 #include <string.h>
 
 #include "fuzz/ops/reduce/reductions.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Averaged weights, with numbers of PyTorch 2.15, and running statistics made anew. */
+/* Averaged weights, with numbers of PyTorch 2.15, and recomputed running statistics. */
 #include <math.h>
 
 #include "ht.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What happens at the end of an epoch: schedules, whose loss counts, what the log says. */
+/* The end of an epoch: schedules, whose loss counts, what the log says. */
 #include "daso_test.h"
 
 /* A batch in which the gradient of each element of `first` is 1. */

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What travels in 16 bits and what does not, and from where differences and outer steps count. */
+/* Values that travel in 16 bits or not, and the origin of differences and outer steps. */
 #include "daso_test.h"
 
 /* One batch an epoch, in the warm-up or cycling: the mean of what ranks have is rounded there, and

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What DASO works on: models that one rank alone has otherwise are told to all. */
+/* The models of DASO: models that one rank alone has otherwise are told to all. */
 #include "daso_test.h"
 
 #include <malloc.h>

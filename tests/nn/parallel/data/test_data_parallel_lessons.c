@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What users of other data-parallel wrappers had to learn, and need not with this one. */
+/* Pitfalls of other data-parallel wrappers that this one does not have. */
 #include "data_parallel_test.h"
 #include "nn/parallel/data/data_parallel.h"
 

@@ -1,6 +1,7 @@
 /* ranks 1 2 3 4 6 */
 /* SPDX-License-Identifier: MIT */
-/* Gradients are averaged inside nodes and not beyond; all ranks begin alike; mixed precision. */
+/* Gradients are averaged inside nodes and not beyond; all ranks begin with the same parameters;
+ * mixed precision. */
 #include "nn/parallel/daso/daso_test.h"
 
 /* A node's ranks, of `ranks` each but perhaps the last. */

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Graphs that no wrapper made beside those of wrappers: a pass leaves them alone, and a lost loss is
+/* Graphs without a wrapper next to those of wrappers: a pass leaves them alone, and a lost loss is
  * told in them. */
 #include "data_parallel_errors.h"
 

@@ -1,8 +1,8 @@
 /* ranks 2 */
 /* SPDX-License-Identifier: MIT */
-/* What the trace shows over a network of limited rate, with the progress thread, of a model with
- * enough layers to hide behind: the exchange lies under backward and forward, at least half of it
- * under computing. tests/examples/trace.sh runs it over two simulated hosts. */
+/* The trace over a network of limited rate, with the progress thread, of a model with enough layers
+ * to hide the exchange: the exchange lies under backward and forward, at least half of it under
+ * computing. tests/examples/trace.sh runs it over two simulated hosts. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* What one rank alone finds wrong with its backward pass: all ranks learn of it, and why. */
+/* Errors that one rank alone finds in its backward pass: all ranks learn of it, and why. */
 #include "data_parallel_errors.h"
 
 /* A loss of two forward passes, whose weights are one only where they have as many rows. */

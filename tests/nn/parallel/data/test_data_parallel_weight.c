@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* What a rank's batch is worth, where the inputs of forward do not tell: a constant of one element
+/* The weight of a rank's batch, if the inputs of forward do not tell: a constant of one element
  * comes before the rows. */
 #include "data_parallel_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of passes over several virtual devices share. */
+/* Shared by the tests of passes over several virtual devices. */
 #ifndef HT_TESTS_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_TEST_H
 #define HT_TESTS_NN_PARALLEL_DEVICE_DEVICE_PARALLEL_TEST_H
 

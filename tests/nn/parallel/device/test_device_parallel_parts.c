@@ -1,6 +1,6 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* What each part of a pass over several virtual devices gets, and what goes wrong in one of them.
+/* The inputs of each part of a pass over several virtual devices, and errors in one of them.
  */
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions by cuDNN. dnn.c calls the library, and tests link a small one of their own, which needs
- * no GPU. dnn_plans.c keeps what was planned for each convolution. */
+ * Convolutions by cuDNN. dnn.c calls the library; tests link a small replacement, which needs no
+ * GPU. dnn_plans.c keeps the plan of each convolution. */
 #ifndef HT_BACKENDS_CUDA_DNN_H
 #define HT_BACKENDS_CUDA_DNN_H
 

@@ -2,8 +2,8 @@
  *
  * Buckets on devices. Gradients that the host cannot reach are copied to memory of the exchange
  * when their bucket is complete. Their average is copied back when it has arrived. Both copies run
- * beside the device's work where the device can do that, and no thread waits for them: the device's
- * next work waits for the second one. Flags lie on the host alone.
+ * in parallel with the device's work if the device can do that, and no thread waits for them: the
+ * device's next work waits for the second one. Flags lie on the host alone.
  * Gradients that the host can reach are exchanged in place. */
 #include "nn/parallel/data/reducer/reducer.h"
 

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Communication hooks: the plain one against none, a hook of a program's own, 16 bits on the wire,
- * and what is refused. */
+/* Communication hooks: the plain one against none, a program's hook, 16 bits on the wire, and
+ * refusals. */
 #include "nn/parallel/data/comm_hook_test.h"
 #include "core/exchange/exchange.h"
 #include "core/base/half.h"

@@ -1,8 +1,8 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* What a deferred update is still to write, or an average on its way, is there for whoever gets at
- * it: by any handle, view or map that was made before, to read it or to write to it. Both modes are
- * asked, and have to agree to the bit. And who gets at one parameter leaves the others behind. */
+/* A deferred update or a pending average is complete for every access: by any handle, view or map
+ * that was made before, to read it or to write to it. Both modes are asked, and have to agree to
+ * the bit. And who gets at one parameter leaves the others behind. */
 #include "nn/parallel/data/data_parallel_test.h"
 
 #include <stdio.h>
