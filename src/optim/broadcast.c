@@ -5,7 +5,7 @@
 #include "core/collective/collective.h"
 #include "optim/optim.h"
 
-/* Rates are what a group has besides its settings, which the ranks compare (ht__dp_check). */
+/* A group has rates in addition to its settings, which the ranks compare (ht__dp_check). */
 typedef struct rates {
     double lr, initial_lr;
 } rates;

@@ -193,7 +193,7 @@ static ht_status scatter_piece(const char *what, ht_flat_tensors *flat, const pi
                                          : HT_SUCCESS;
     if (ht__check_in_place(what, "x", part, NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
-    ht__body_await(part->body); /* all of it: what is still to come must not follow */
+    ht__body_await(part->body); /* all of it: no pending value may follow */
     ht__storage_touch(part->body->storage);
     memcpy(element(part->body, p->first, last), element(flat->all->body, p->begin, p->end),
            bytes_of(flat, p));

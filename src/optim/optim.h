@@ -13,7 +13,7 @@
 
 enum { HT_OPTIMIZER_STATES = 3, HT_OPTIMIZER_SETTINGS = 9, HT_SETTING_FLAG = 0 };
 
-/* What the update of a whole parameter gets; all are borrowed. */
+/* The arguments of the update of a complete parameter; all are borrowed. */
 typedef struct ht_whole_step {
     const ht_update_call *settings; /* with the rate */
     double number;                  /* of this step, from 1 */
@@ -83,7 +83,7 @@ typedef struct ht_step_arguments {
     double grad_scale;
 } ht_step_arguments;
 
-/* Parameters that are updated alike: torch's param_groups. Their entries follow one another. */
+/* Parameters with the same update: torch's param_groups. Their entries follow one another. */
 typedef struct ht_optimizer_group {
     int first, count;        /* entries */
     ht_update_call settings; /* hyperparameters; the rest is filled in for each update */
@@ -210,7 +210,7 @@ ht_status ht__plateau_detector_check_state(const char *what, const ht_value *sta
 
 enum { HT_SCHEDULER_NUMBERS = 3 };
 
-/* What a step of a schedule is going to set, once all of it is known to be right. */
+/* The values that a step of a schedule sets once all of them are valid. */
 typedef struct ht_schedule_plan {
     double *lr;      /* owned array; of each group */
     double momentum; /* NAN: as it is */
@@ -228,7 +228,7 @@ typedef struct ht_scheduler_type {
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
     /* The momentum of scheduler->epoch (from 0), NAN to leave it. NULL: it is left. */
     double (*momentum)(const ht_scheduler *scheduler);
-    /* Called first at each step, for what is alike in all groups; `what` is the public function. A
+    /* Called first at each step, for values that all groups share; `what` is the public function. A
      * step that fails puts the epoch and the numbers back. NULL: nothing. */
     ht_status (*advance)(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
     /* For rules that look at a metric: whether to apply lr now. */
@@ -254,8 +254,8 @@ void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, 
 void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int count,
                        ht_scheduler *const schedulers[], size_t size);
 
-/* Epoch 0 anew: plans the rate and the momentum that each group begins with, from its initial rate;
- * and the same at once. */
+/* Restarts at epoch 0: plans the rate and the momentum that each group begins with, from its
+ * initial rate; and the same at once. */
 ht_status ht__scheduler_begin(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
 ht_status ht__scheduler_begin_now(const char *what, ht_scheduler *scheduler);
 /* Counts an epoch and plans its rates and momentum. */

@@ -82,7 +82,7 @@ static ht_status ask_device(const ht_tensor *parameter)
     return HT_SUCCESS;
 }
 
-/* What the update that is due, or runs, needs. */
+/* The arguments of the update that is due or runs. */
 static ht_status make_state(ht_optimizer *optimizer, int index)
 {
     const int group = optimizer->entries[index].group;

@@ -68,9 +68,9 @@ typedef struct ht_search_call {
 } ht_search_call;
 
 /* Counts digits of keys. For each element of the line, counts[(line * targets + t) << bits | d]
- * grows by 1 if its key has these bits.
- *   the first `used` bits are those of keys[line * targets + t],
- *   the next `bits` bits are d.
+ * grows by 1 if its key has these bits:
+ *     the first `used` bits are those of keys[line * targets + t],
+ *     the next `bits` bits are d.
  * x is dense (lines, count). keys ascend along a line. For equal beginnings of keys only the first
  * t counts. Complex dtypes do not have this kernel. */
 typedef struct ht_digits_call {

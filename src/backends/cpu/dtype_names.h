@@ -146,7 +146,7 @@ typedef ht_complex128 mean_HT_COMPLEX128;
 #define HT_JOIN_(a, b) a##b
 #define HT_JOIN(a, b)  HT_JOIN_(a, b)
 
-/* What templates are written in; DTYPE is set by foreach_dtype.h. */
+/* The names that templates use; DTYPE is set by foreach_dtype.h. */
 #define ID           DTYPE
 #define T            HT_JOIN(storage_, DTYPE)
 #define C            HT_JOIN(compute_, DTYPE)

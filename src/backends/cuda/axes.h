@@ -29,7 +29,7 @@ static __forceinline__ __device__ uint32_t ht_cuda_quotient(uint32_t n, const ht
     return (__umulhi(n, d.magic) + n) >> d.shift;
 }
 
-/* What numbers from 0 to some `count` - 1 are divided by: with 32 bits where they are below 2^31. */
+/* The divisor of numbers from 0 to some `count` - 1: with 32 bits where they are below 2^31. */
 struct ht_cuda_length {
     int64_t by;
     bool is_narrow;

@@ -108,7 +108,7 @@ static HT_CUDA_DEVICE ht_cuda_complex<real> ht_cuda_product_of(ht_cuda_complex<r
             (real)INFINITY * (a.re * b.im + a.im * b.re)};
 }
 
-/* What is left to say of a / b where both parts of q, its value by arithmetic, are NaN. */
+/* Corrects a / b if both parts of q, its value by arithmetic, are NaN. */
 template <class real>
 HT_CUDA_FUNCTION ht_cuda_complex<real> ht_cuda_limit_of(ht_cuda_complex<real> a,
                                                         ht_cuda_complex<real> b,

@@ -24,7 +24,8 @@ enum { HT_CUDA_THREADS = 256 }; /* of a block */
 /* A long function, compiled once for all kernels of a file that call it. */
 #define HT_CUDA_FUNCTION [[maybe_unused]] static HT_CUDA_CALLED __device__
 
-/* What the CPU's sources are compiled with here: with --fmad=false they give the CPU's bits. */
+/* Names with which the CPU's sources are compiled here: with --fmad=false they give the CPU's
+ * bits. */
 #define HT_INLINE static __forceinline__ __device__
 
 #endif

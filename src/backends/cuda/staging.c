@@ -34,7 +34,7 @@ typedef struct lane {
     void *stream;
     void *up, *down; /* pinned, PIECE bytes to and from the device; NULL: not needed so far */
     void *emptied;   /* an event: `up` may be filled again */
-    void *passed;    /* an event, recorded anew for each wait */
+    void *passed;    /* an event, recorded again for each wait */
     job jobs[JOBS];  /* the last ones, in a ring */
     unsigned next_job;
 } lane;
@@ -46,9 +46,9 @@ typedef struct route {
     void *given;   /* an event: the work that the stream had before the copy */
 } route;
 
-/* Copies of each kind have a route, so that they never wait for copies of another kind: in the order
- * of the work, and beside it to the host, to the device after an event, and to the device ahead. A
- * copy ahead may wait for all work that the device has. */
+/* Copies of each kind have a route, so that they never wait for copies of another kind: in the
+ * order of the work, and in parallel with it: to the host, to the device after an event, and to the
+ * device ahead. A copy ahead may wait for all work that the device has. */
 typedef enum route_kind { IN_ORDER, TO_HOST, AFTER_EVENT, AHEAD, ROUTES } route_kind;
 
 typedef struct ht_cuda_staging {
@@ -77,7 +77,7 @@ static void call_off_jobs(lane *l)
     }
 }
 
-/* When it returns, nothing of the lane writes memory of the host any more. */
+/* When it returns, nothing of the lane writes memory of the host. */
 static int lane_wait(lane *l)
 {
     const int error = ht_cuda_stream_wait(l->stream);
@@ -321,7 +321,7 @@ static int follow(const ht_cuda_device *device, const route *r)
     return error;
 }
 
-/* What was copied before an error is in the order of the work, too: `to` may be freed. */
+/* Copies before an error are in the order of the work, too: `to` may be freed. */
 static int stage(const ht_cuda_device *device, route *r, void *to, const void *from, size_t bytes,
                  ht_copy_kind kind)
 {

@@ -16,7 +16,7 @@ static void push_inputs(ht_node_queue *queue, const ht_node *node)
 }
 
 /* Tells the ranks of the second run that begins where the node reads what it saved, then those of its
- * own exchange. Nobody waits there any more. */
+ * own exchange. No rank waits there any longer. */
 static void tell(ht_node_queue *queue, ht_node *node)
 {
     ht_told *const outer = ht__told_now;

@@ -74,7 +74,7 @@ static ht_status deliver(ht_node_queue *queue, ht_node *node, ht_tensor *grads[]
     return status;
 }
 
-/* Somebody waits for this gradient, and nobody changes the leaf on hearing of it. */
+/* Some code waits for this gradient, and no waiter changes the leaf. */
 static bool is_awaited(const ht_grad_meta *leaf)
 {
     if (leaf == NULL || leaf->hook_count == 0)
@@ -206,7 +206,7 @@ static ht_status run_all(ht_node_queue *queue, bool keep, ht_status status)
         else
             ht__abandon(queue, node);
         ht__span_end(span);
-        ht_release(node->pending); /* after a failure: what nobody will use */
+        ht_release(node->pending); /* after a failure: gradients that no code will use */
         node->pending = NULL;
         ht_release(node);
         ht__backward_progress();

@@ -45,7 +45,7 @@ ht_tensor *ht__hooks_run(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad)
 /* A gradient arrives at a leaf; shared: others have it, too. */
 ht_status ht__leaf_reach(ht_node_queue *queue, ht_grad_meta *leaf, ht_tensor *grad, bool shared);
 
-/* A node has been differentiated and is given up: leaves that no graph uses any more are ready. */
+/* A node has been differentiated and is given up: leaves that no graph uses are ready. */
 void ht__leaf_leave(ht_node *node, int index);
 void ht__leaves_leave(ht_node *node);
 

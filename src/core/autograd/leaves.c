@@ -22,7 +22,8 @@ ht_tensor *ht__hooks_run(const ht_grad_meta *meta, uint64_t of, ht_tensor *grad)
     return grad;
 }
 
-/* Whether a gradient may become the leaf's own: nobody else holds its handle or its memory. */
+/* Whether a gradient may become the leaf's own: there is no other reference to its handle or its
+ * memory. */
 static bool may_take(const ht_tensor *grad, bool shared)
 {
     return !shared && !grad->view && ht__object_count(grad) == 1 &&

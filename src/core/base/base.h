@@ -13,7 +13,8 @@
 #include "ht/types.h"
 
 /* ---- errors (error.c) ---------------------------------------------------------------------------
- * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails alike; runs its handler.
+ * HT_FAIL: the cause is replicated metadata, so every rank of `comm` fails in the same way; runs
+ * its handler.
  * HT_FAIL_HERE: this rank alone may see it; on more than one rank it ends the job.
  * Both return the code. `comm` may be NULL: there is no operand that has one (comm/raise.c).
  * Messages start with the name of the public function:
@@ -78,8 +79,8 @@ void ht__error_set_aside(ht_error_kept *kept);
 void ht__error_put_back(const ht_error_kept *kept);
 uint64_t ht__error_number(void); /* tells this thread's errors apart; 0: none */
 
-/* While errors of this thread are held they are recorded as ever, but no handler runs: whoever
- * holds them raises them later. Returns whether they were. */
+/* While errors of this thread are held they are recorded as ever, but no handler runs: their holder
+ * raises them later. Returns whether they were. */
 bool ht__error_hold(bool hold);
 
 /* A copy of the text that stays for ever, the same for equal texts (name.c). */
@@ -100,8 +101,8 @@ extern struct ht_process {
     int rank, size; /* in the world; 0 and 1 before ht_init */
     int threads;    /* that compute: OMP_NUM_THREADS, or cores of the node / ranks on it */
     bool initialized;
-    /* ht_finalize has returned, or the program has finalised MPI: what is left cannot be destroyed
-     * any more. */
+    /* ht_finalize has returned, or the program has finalised MPI: the remaining objects cannot be
+     * destroyed. */
     bool ended;
     const char *ended_by; /* which of the two; a literal */
     /* An error was recorded; may end the job. NULL: ends the process. `here`: see HT_FAIL_HERE. */
@@ -109,7 +110,7 @@ extern struct ht_process {
     void (*end)(ht_status code, const char *message); /* does not return. NULL: exit */
 } ht__process;
 
-/* Ends the process, in a job after ranks that fail alike have found each other. */
+/* Ends the process, in a job after ranks with the same failure have found each other. */
 _Noreturn void ht__abort(ht_status code, const char *message);
 
 /* ---- small memory (memory.c) --------------------------------------------------------------------
@@ -121,7 +122,7 @@ void ht__free(void *memory);
 char *ht__strdup(const char *text);
 
 /* Fault injection: the n-th allocation from now on fails on that rank, or the n-th of memory for
- * tensors. Returns what was left of the n before: 0 or less if it has failed. At the start as
+ * tensors. Returns the rest of the n before: 0 or less if it has failed. At the start as
  * HT_DEBUG_FAIL_ALLOC=rank:n or rank:n:tensors says. */
 long ht__alloc_fail(long rank, long n, bool tensors);
 bool ht__alloc_should_fail(void); /* asked by each allocation for a tensor or a kernel */
@@ -165,7 +166,7 @@ static inline int ht__object_count(const void *object)
 void ht__at_finalize(void (*call)(void));
 void ht__run_at_finalize(void);
 
-int ht__object_report_leaks(void); /* logs what is alive; returns the number of objects */
+int ht__object_report_leaks(void); /* logs the live objects; returns the number of objects */
 
 void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */
 void ht__scope_thread_end(void); /* releases the root scope of the calling thread */

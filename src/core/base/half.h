@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What kernels are made of: always inlined, so that loops over it can become vector code. */
+/* Parts of kernels: always inlined, so that loops over it can become vector code. */
 #ifndef HT_INLINE /* compilers for other devices have their own */
 #define HT_INLINE static inline __attribute__((always_inline))
 #endif
@@ -33,8 +33,8 @@ HT_INLINE uint32_t ht__float_to_bits(float value)
     return bits;
 }
 
-/* Towards zero, with the last bit set where anything was lost: what is rounded to 16 bits next is
- * rounded once in all. */
+/* Towards zero, with the last bit set where anything was lost: a later rounding to 16 bits is then
+ * the only one. */
 HT_INLINE float ht__double_to_odd_float(double value)
 {
     float near = (float)value;
@@ -82,7 +82,7 @@ HT_INLINE float ht__float16_to_float(uint16_t half)
 }
 
 /* Adding a power of two 13 places above the last bit to be kept makes the addition round. The
- * product by 2^112 turns what is too large into infinity first. */
+ * product by 2^112 turns numbers that are too large into infinity first. */
 HT_INLINE uint16_t ht__float_to_float16(float value)
 {
     uint32_t bits = ht__float_to_bits(value), magnitude = bits + bits;

@@ -11,7 +11,7 @@
 #include "core/base/environment.h"
 #include "ht/log.h"
 
-enum { STAYS = 1 << 30 }; /* a count that nobody changes */
+enum { STAYS = 1 << 30 }; /* a count that does not change */
 
 static _Atomic(ht_kind *) kinds;
 
@@ -79,7 +79,7 @@ bool ht__hold(void *object)
     return holders > 0;
 }
 
-/* Takes one from the count. The only holder needs no atomic subtraction: nobody else has a handle
+/* Takes one from the count. The only holder needs no atomic subtraction: there is no other handle
  * from which the count could grow meanwhile. */
 static bool is_last(ht_object *base)
 {

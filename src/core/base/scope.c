@@ -116,7 +116,7 @@ static bool is_open(const ht_scope *scope)
 
     while (open != NULL && open != scope)
         open = open->outer;
-    return open != NULL && open->outer != NULL; /* the root is nobody's to close */
+    return open != NULL && open->outer != NULL; /* no program closes the root */
 }
 
 #ifdef HT_DEBUG

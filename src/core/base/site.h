@@ -16,7 +16,7 @@ const struct link_map *ht__site_object(const void *address, Dl_info *info);
 void ht__site_name(const struct link_map *object, const void *address, char *text, size_t size);
 
 /* From a backtrace of a thread inside the library: the public function (its symbol) and where the
- * program calls it, as ht__site_name; "" for what is not known. */
+ * program calls it, as ht__site_name; "" if unknown. */
 void ht__site_find(void *const frames[], int count, char *caller, size_t caller_size, char *site,
                    size_t site_size);
 

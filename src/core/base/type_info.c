@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-/* Of floating numbers: binary digits, and the ends of their range. */
+/* For floating numbers: binary digits, and the ends of their range. */
 typedef struct ht_float_format {
     int digits;
     double max, tiny;

@@ -59,7 +59,7 @@ ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the
 typedef enum ht_manner {
     HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
     HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
-    HT_POSTED  /* waits for nobody and so cannot ask: the ranks learn of it in the wait */
+    HT_POSTED  /* cannot ask the other ranks: they learn of it in the wait */
 } ht_manner;
 
 typedef struct ht_check {
@@ -84,7 +84,7 @@ ht_status ht__check_failed(const ht_check *check, ht_status code, const char *fo
 typedef ht_status ht_start_fn(ht_request *request, const ht_call *call, ht_tensor *send,
                               ht_tensor *recv);
 
-/* Whether the call begins, on all ranks alike; not of HT_POSTED. */
+/* Whether the call begins, the same on all ranks; not of HT_POSTED. */
 bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid);
 
 /* After the checks, before anything is sent: the request, or NULL where the call does not begin.
@@ -93,9 +93,9 @@ bool ht__call_begins(const ht_check *check, const ht_call *call, bool valid);
 ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool valid,
                            ht_start_fn *start, ht_tensor *send, ht_tensor *recv);
 
-/* ---- collective calls that wait for nobody (collective/post.c, posted.c) --------------------- */
-/* The request of a call whose arguments were checked, with what is wrong recorded; NULL after the
- * error was raised, where there are no others to tell. */
+/* ---- non-blocking collective calls (collective/post.c, posted.c) ----------------------------- */
+/* The request of a call whose arguments were checked, with faults recorded; NULL after the error
+ * was raised, where there are no others to tell. */
 ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
                      ht_tensor *send, ht_tensor *recv);
 

@@ -53,8 +53,8 @@ static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm
 
     ht_request *request = ht__call_start(&check, &call, valid, open_bcast, NULL, buffer);
 
-    /* Written on the others: a graph that has saved it is out of date on all ranks or none. What
-     * the library itself sends is a slab of one rank, received elsewhere. */
+    /* Written on the others: a graph that has saved it is out of date on all ranks or none. The
+     * library itself sends a slab of one rank, received elsewhere. */
     if (request != NULL && valid && comm->rank == root && manner != HT_ALIKE)
         ht__storage_touch(buffer->body->storage);
     return request;

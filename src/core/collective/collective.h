@@ -7,8 +7,8 @@
 #include "core/comm/comm.h"
 #include "core/tensor/tensor.h"
 
-/* The public calls without their names, for tensors of the library's own making: what they hold is
- * alike on all ranks, so that nobody asks. */
+/* The public calls without their names, for tensors of the library's own making: their content is
+ * the same on all ranks, so no agreement is needed. */
 ht_status ht__comm_bcast(ht_comm *comm, ht_tensor *buffer, int root);
 ht_status ht__comm_reduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht_reduce_op op,
                           int root);

@@ -19,7 +19,7 @@ static int64_t row_key(const ht_body *part)
     return (int64_t)key;
 }
 
-/* All ranks see the same records, and fail alike. */
+/* All ranks see the same records, and fail in the same way. */
 static ht_status compare_records(const char *what, ht_comm *comm, const int64_t *all)
 {
     int64_t total = 0;

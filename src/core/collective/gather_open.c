@@ -112,7 +112,7 @@ ht_status ht__open_allgather(ht_request *request, ht_tensor *send, ht_tensor *re
     return status == HT_SUCCESS ? post_allgather(request, request->comm, p) : status;
 }
 
-/* Where the root's part lies in the whole, what is sent is a copy. */
+/* If the root's part lies in the complete tensor, a copy is sent. */
 ht_status ht__open_rooted(ht_request *request, ht_tensor *part, ht_tensor *whole, const ht_parts *p,
                           int root, bool gather)
 {

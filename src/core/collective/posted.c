@@ -145,7 +145,7 @@ static int64_t sum_of(const int64_t *counts, int size)
     return sum;
 }
 
-/* Rows of what is sent and of what is received, -1 for nothing; returns the elements of one. */
+/* Rows that are sent and received, -1 for nothing; returns the elements of one. */
 static int64_t blank_rows(const ht_comm *comm, const ht_call *call, int64_t *sent,
                           int64_t *received)
 {

@@ -59,7 +59,7 @@ enum {
 #undef PARTS
 #undef NAME
 
-/* What is added; a complex number counts as two. */
+/* The terms; a complex number counts as two. */
 typedef struct numbers {
     int unit; /* so many stay together */
     size_t bytes;

@@ -17,7 +17,7 @@
 /* Milliseconds. */
 enum {
     TAG = 1,
-    GRACE = 300,          /* for ranks that fail alike */
+    GRACE = 300,          /* for ranks with the same failure */
     GRACE_TIMEOUT = 2000, /* the same for deadlines, and for messages that differ */
     PATIENCE = 30000,     /* for the one that prints and ends the job, on a machine that is busy */
     LIMIT = 3000          /* for MPI_Abort itself */

@@ -9,15 +9,15 @@
 
 /* ---- communicators (comm/) ------------------------------------------------------------------- */
 typedef enum ht_purpose {
-    HT_PURPOSE_CALLS, /* what is called on the communicator itself */
+    HT_PURPOSE_CALLS, /* calls on the communicator itself */
     HT_PURPOSE_REDUCER,
     HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
     HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
     HT_PURPOSE_DASO,
     HT_PURPOSE_REPORT,  /* what went wrong in a pass of the reducer */
-    HT_PURPOSE_POSTED,  /* collective calls that wait for nobody; made with the communicator */
-    HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of what is done there */
+    HT_PURPOSE_POSTED,  /* non-blocking collective calls; made with the communicator */
+    HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of the calls there */
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
 
@@ -31,7 +31,7 @@ struct ht_comm {
     ht_errhandler handler;
     MPI_Comm purpose[HT_PURPOSE_COUNT];    /* private duplicates, made on demand; MPI_COMM_NULL */
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
-    unsigned posted;                       /* calls that wait for nobody, so far */
+    unsigned posted;                       /* non-blocking calls, so far */
     struct ht_notes
         *notes;      /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
     ht_parts *parts; /* owned; communicators of its ranks that ht__comm_part made */
@@ -90,8 +90,8 @@ static inline void ht__watch_at(const char *where)
 
 bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE and HT_TIMEOUT */
 
-/* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): what all ranks pass alike to a collective
- * operation, 0 where nothing has to be alike. Called before it; the first difference ends the job.
+/* HT_DEBUG_COLLECTIVE=1 (comm/compare.c): the arguments of a collective operation that all ranks
+ * share, 0 if there are none. Called before it; the first difference ends the job.
  */
 /* The two sides of a call that does not wait, for a rank without an operand. */
 typedef enum ht_sides {

@@ -24,7 +24,7 @@ struct record {
     char what[80];
     int root, op, dtype, wire;
     int64_t count, key;
-    int refused;     /* its rank passes what is wrong, and says so when it has begun */
+    int refused;     /* its rank passes wrong arguments, and says so when it has begun */
     uint64_t notes;  /* of the tensors made before it; 0: not compared */
     int rank;        /* in the world, whatever the communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */

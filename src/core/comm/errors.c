@@ -51,7 +51,7 @@ int ht__mpi_test(int count, MPI_Request requests[], int *done)
     int result;
 
     testing = true;
-    /* Of several requests it is only told that one has failed. */
+    /* For several requests, MPI only tells that one has failed. */
     result = count == 1 ? MPI_Test(requests, done, MPI_STATUS_IGNORE)
                         : MPI_Testall(count, requests, done, MPI_STATUSES_IGNORE);
     testing = false;

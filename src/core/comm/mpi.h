@@ -57,7 +57,7 @@ void ht__wait_read_timeout(void);
 /* Polls until it answers done; politely. An operation that moves is polled more eagerly, and its
  * deadline is put off. A deadline that passes ends the job, naming `what`, and what did not come:
  * other ranks, or (device) a device of this rank. */
-/* Operations that somebody in a wait has to post, and who does (collective/posted.c). */
+/* Operations that a waiting thread has to post, and the thread that does (collective/posted.c). */
 extern atomic_int ht__held_back;
 extern void (*ht__post_held_back)(void);
 
@@ -181,7 +181,7 @@ ht_status ht__agree_failed(ht_comm *comm, const char *what, int from, ht_status 
 /* Whether all ranks begin the same call with the same values, and none of them failed. */
 ht_status ht__agree_call(ht_comm *comm, const ht_call *call, ht_status mine);
 
-/* ---- what is passed to a call, in numbers (comm/header.c) ------------------------------------ */
+/* ---- the arguments of a call, in numbers (comm/header.c) ------------------------------------ */
 enum { HT_HEADER_VALUES = 15 };
 typedef struct ht_header {
     int64_t value[HT_HEADER_VALUES]; /* of one rank; the largest of all ranks tell what follows */

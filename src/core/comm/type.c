@@ -125,7 +125,7 @@ static void nan_max(void *in, void *inout, int *count, MPI_Datatype *type)
     extreme(in, inout, *count, *type, 1);
 }
 
-/* Of signed ones, too: two's complement. */
+/* For signed ones, too: two's complement. */
 static void wrap(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     const uint8_t *bytes = in;

@@ -106,8 +106,8 @@ static bool find_in(const char *folders, const char *name, char *path, size_t ro
     return false;
 }
 
-/* Where modules are installed beside this library, wherever that is: in libht/ beside it, or above
- * the folder of the library with checks, which lies in there. */
+/* The folder of modules that are installed with this library, wherever that is: in libht/ beside
+ * it, or above the folder of the library with checks, which lies in there. */
 static void own_folders(char *folders, size_t room)
 {
     Dl_info info;

@@ -187,7 +187,7 @@ int ht__device_wait(const ht_device *device)
     return device->backend->synchronize != NULL ? device->backend->synchronize(device->stream) : 0;
 }
 
-/* For the work given so far: copies beside it may go on. */
+/* For the work given so far: parallel copies may continue. */
 static int wait_for_work(const ht_device *device)
 {
     const ht_backend *backend = device->backend;

@@ -14,7 +14,7 @@
 typedef struct ht_driver {
     ht_backend backend;
     ht_kernel_table kernels;
-    bool closed; /* a device is open: no kernel is added any more */
+    bool closed; /* a device is open: no more kernels are added */
 } ht_driver;
 
 struct ht_device {
@@ -56,21 +56,20 @@ ht_driver *ht__driver_find(const char *backend); /* NULL after the error was rec
  * error was recorded. */
 int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes);
 int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes);
-int ht__device_wait(const ht_device *device); /* for all its work, and for copies beside it */
+int ht__device_wait(const ht_device *device); /* for all its work, and for parallel copies */
 
-/* A copy beside the work of a device: no later work of the device waits for it (side_copy.c). Each
- * function that returns an int returns -1 after the error was recorded: then nothing is under way
- * any more. */
+/* A copy in parallel with the work of a device: no later work of the device waits for it
+ * (side_copy.c). Each function that returns an int returns -1 after the error was recorded: then
+ * nothing is pending. */
 typedef struct ht_side_copy {
     const ht_device *device; /* not owned */
     void *event;             /* owned; kept for the next one; NULL: there is none yet */
     bool under_way;
 } ht_side_copy;
 
-/* To the host, where nobody waits for it. Nothing writes `from` before it is done. done: 1, 0, or
- * -1, also for an error in data that has come to light; never waits. back: to where it came from,
- * once it is done; work given since the beginning does not touch that place, and later work
- * follows. */
+/* To the host, without a wait. Nothing writes `from` before it is done. done: 1, 0, or -1, also for
+ * an error in data that has come to light; never waits. back: to where it came from, once it is
+ * done; work given since the beginning does not touch that place, and later work follows. */
 int ht__fetch_begin(ht_side_copy *copy, const ht_device *device, void *to, const void *from,
                     size_t bytes);
 int ht__fetch_done(ht_side_copy *copy);
@@ -82,7 +81,7 @@ int ht__ahead_begin(ht_side_copy *copy, const ht_device *device, void *to, const
                     size_t bytes);
 int ht__ahead_join(ht_side_copy *copy);
 
-/* Waits, if need be. -1 may be an error in data, which nobody else is told. */
+/* Waits, if need be. -1 may be an error in data, which no other rank is told. */
 int ht__side_copy_end(ht_side_copy *copy);
 
 /* Not 0, with the error recorded, where one in data has come to light; never waits. */

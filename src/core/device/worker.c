@@ -154,7 +154,7 @@ void ht__devices_run(int count, ht_device_task tasks[])
         return;
     }
     if (share < threads)
-        ht__cpu_set_threads(share); /* nobody computes yet: BLAS has one number for all */
+        ht__cpu_set_threads(share); /* no worker computes yet: BLAS has one number for all */
     run_together(count, tasks);
     if (share < threads)
         ht__cpu_set_threads(threads);

@@ -32,9 +32,9 @@ void ht__exchange_memory_release(ht_exchange *exchange, void *memory);
 /* Such memory as a storage, which releases it. NULL: out of memory. */
 ht_storage *ht__exchange_storage(ht_exchange *exchange, ht_device *device, size_t bytes);
 
-/* data <- scale * (sum of data over the ranks), in place. Returns at once, whoever else has come;
- * the buffer is the engine's until the operation is done. Higher priority is served first. Steady
- * state allocates nothing. */
+/* data <- scale * (sum of data over the ranks), in place. Returns at once, whichever ranks have
+ * come; the buffer is the engine's until the operation is done. Higher priority is served first.
+ * Steady state allocates nothing. */
 ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                    double scale, int priority);
 
@@ -42,7 +42,7 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
  * bytes. Sums stay float32. The tree is the same; where it goes from node to node, both sides of an
  * addition are rounded to nearest even first, and so is the scaled result, which every rank gets.
  * Inside a node nothing is rounded, whichever way it takes: on one node `wire` changes nothing.
- * What float16 cannot hold (65520 and more, in a partial sum) becomes infinite. */
+ * Numbers that float16 cannot hold (65520 and more, in a partial sum) become infinite. */
 ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                       ht_dtype wire, double scale, int priority);
 
@@ -64,8 +64,8 @@ ht_exchange_op *ht__exchange_reduce_scatter(ht_exchange *exchange, void *data, i
                                             ht_dtype dtype, ht_dtype wire, double scale,
                                             int priority);
 
-/* All of data <- each rank's part of it, of any dtype, bits unchanged: to send less, gather what
- * was made narrower.
+/* All of data <- each rank's part of it, of any dtype, bits unchanged: to send less, gather
+ * converted data.
  *
  * Both are operations as the sums are, in one order with them. All of data is the engine's until
  * one is done; waiting for a part of it waits for all. Together they send what an all-reduce sends,

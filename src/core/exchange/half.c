@@ -71,7 +71,7 @@ int64_t ht__half_length(const ht_exchange *exchange, const ht_exchange_op *op, i
     return width_of(op, number) * exchange->size;
 }
 
-/* Of the caller's data, what of a rank's part goes into it. */
+/* The data of the caller that belong to it, from a rank's part. */
 static range piece_of(const ht_exchange *exchange, const ht_exchange_op *op, int rank,
                       int64_t number)
 {

@@ -128,7 +128,7 @@ static void open_small(ht_exchange *exchange)
 }
 
 /* Whether the ranks of each node share memory, and some node has more than one; the same answer on
- * all ranks. What HT_RANKS_PER_NODE takes for a node may be spread over machines. */
+ * all ranks. A node made by HT_RANKS_PER_NODE may be spread over machines. */
 static bool nodes_share(const ht_exchange *exchange)
 {
     MPI_Comm machine;
@@ -248,7 +248,7 @@ void ht__memory_end(ht_exchange *exchange)
 {
     shared_block *oldest = NULL;
 
-    /* Windows are freed in the order they were made, on all ranks alike. */
+    /* Windows are freed in the order in which they were made, the same on all ranks. */
     while (exchange->blocks != NULL) {
         shared_block *block = exchange->blocks;
 

@@ -202,7 +202,7 @@ struct slot {
     MPI_Request *requests; /* its two in the engine's; not owned */
 };
 
-/* Posts what its step moves: at most two requests. And what is to be done when it has moved. */
+/* Posts what its step moves: at most two requests. And the action when it has moved. */
 int ht__segment_post(ht_exchange *exchange, slot *s);
 void ht__segment_complete(const ht_exchange *exchange, const slot *s);
 

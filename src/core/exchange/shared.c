@@ -108,7 +108,7 @@ static int64_t filled_by_all(const ht_exchange *exchange, const ht_exchange_op *
     return least;
 }
 
-/* The choice of the path must not depend on what is under way: that differs between ranks. */
+/* The choice of the path must not depend on pending exchanges: that differs between ranks. */
 static shared_block *block_for(ht_exchange *exchange, const ht_exchange_op *op)
 {
     shared_block *block = ht__block_with(exchange, op->data);
@@ -160,7 +160,7 @@ static void sum_slice(const ht_exchange *exchange, const ht_exchange_op *op, int
                      exchange->local_size, begin, end - begin, scale);
 }
 
-/* Sums a slice of the first `filled` elements that nobody has taken; false: there is none. */
+/* Sums a slice of the first `filled` elements that no rank has taken; false: there is none. */
 static bool sum_one(const ht_exchange *exchange, ht_exchange_op *op, int64_t filled)
 {
     bool last = exchange->comm->nodes == 1;
@@ -203,7 +203,7 @@ static void copy_slice(const ht_exchange *exchange, const ht_exchange_op *op, in
                (size_t)(end - begin) * op->element);
 }
 
-/* Also of a half those that have nothing for this rank: afterwards nobody reads its data. */
+/* Also of a half those that have nothing for this rank: afterwards no rank reads its data. */
 static bool copy_slices(const ht_exchange *exchange, ht_exchange_op *op)
 {
     int before = op->copied;

@@ -36,7 +36,7 @@ ht_status ht__item(const char *what, ht_tensor *x, double *value);
  * alike, after an error. Scoped. */
 ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype);
 
-/* ht_to_device, by a copy beside the work of the device where it can make one: what the device is
+/* ht_to_device, by a copy in parallel with the work of the device if possible: what the device is
  * given after ht__ahead_join finds it. */
 ht_tensor *ht__to_device_ahead(ht_tensor *x, ht_device *device, ht_side_copy *ahead);
 
@@ -58,7 +58,7 @@ ht_status ht__tensor_set(const char *what, ht_tensor *x, ht_tensor *y);
 /* HT_ERR_STATE for a view or the result of a recorded operation, which get no other body. */
 ht_status ht__check_settable(const char *what, const ht_tensor *x);
 
-/* What is conjugate to complex x, x itself where it is real. PyTorch's gradient of a real loss is
+/* The conjugate of a complex x; x itself if it is real. PyTorch's gradient of a real loss is
  * dL/d(Re z) + i dL/d(Im z): for w = f(z) that of z is that of w times the conjugate of f'(z). */
 ht_tensor *ht__conj(ht_tensor *x);
 
@@ -89,11 +89,11 @@ ht_tensor *ht__mul_number(const char *what, ht_tensor *x, ht_number number);
 ht_tensor *ht__number(ht_number value);
 ht_dtype ht__number_dtype(ht_number value);
 
-/* A tensor of one number, no axes and no split beside x, for operations of both. Scoped. */
+/* A tensor of one number, without axes and split, on the device and communicator of x. Scoped. */
 ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 
-/* y, or the tensor beside x for it where it is a number (ht_scalar) and x is not: for functions of
- * tensors, which would find them on different communicators. */
+/* y; for a number (ht_scalar), a tensor of it on the device and communicator of x, unless x is a
+ * number: for functions of tensors, which would find them on different communicators. */
 ht_tensor *ht__beside(const char *what, ht_tensor *y, const ht_tensor *x);
 
 /* The view `body` of x, in the graph by `backward`, whose node gets a copy of the context. */

@@ -7,7 +7,7 @@
 #include "backends/cpu/cpu.h"
 #include "core/base/environment.h"
 
-/* What all ranks do alike where a device has no kernel is said by rank 0. */
+/* Rank 0 alone reports a missing kernel of a device, since all ranks do the same. */
 static void share_fallback(void)
 {
     int64_t is_error = ht__env_choice(HT_ENV_HT_FALLBACK) == 0;

@@ -41,7 +41,7 @@ struct ht_grad_meta {
     const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
                               more passes are to add before it is used. NULL: never */
     /* The gradient is being averaged, or an update with it is due: called before anyone is told
-     * whether there is one, or gives another. Not HT_SUCCESS: what is there is of no use. NULL:
+     * whether there is one, or gives another. Not HT_SUCCESS: its content is invalid. NULL:
      * neither. */
     ht_status (*coming)(void *user);
     void *coming_user;
@@ -57,7 +57,7 @@ ht_status ht__grad_get(const ht_tensor *x, ht_tensor **grad);
 
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
 
-/* zero_grad, of whatever: the next gradient begins anew. Nothing in the middle of an accumulation,
+/* zero_grad, of whatever: the next gradient overwrites. Nothing in the middle of an accumulation,
  * whose wrapper counts passes (`unfinished`). */
 void ht__grad_zero(ht_tensor *x);
 bool ht__needs_grad(const ht_tensor *x); /* leaf that requires it, or made by a node */
@@ -80,7 +80,7 @@ uint64_t ht__node_last_number(void);
  * what ht_node_save takes, it stays where a function is to run again. Nothing for a node NULL. */
 void ht__node_keep(ht_node *node, ht_body *body);
 
-/* What a second run of a function must see as the first run did (segment.c): a number, and a
+/* State that a second run of a function must see as the first run did (segment.c): a number, and a
  * counter, which counts in the first run only. Outside of such functions they are as given. */
 uint64_t ht__replay(uint64_t number);
 uint64_t ht__replay_count(uint64_t *counter); /* its value before */
@@ -127,7 +127,7 @@ void ht__node_waits(ht_node *node, const ht_meeting *meeting);
 bool ht__segment_meets(const ht_meeting *meeting);
 
 /* Whether the ranks of a communicator know of a failure in the pass that runs: then they make no
- * exchange. An exchange that brings an error says that they know. Outside of a pass nobody does. */
+ * exchange. An exchange that brings an error says that they know. Outside of a pass none does. */
 bool ht__is_told(const ht_comm *comm);
 void ht__told(ht_comm *comm);
 
@@ -140,17 +140,17 @@ ht_status ht__check_in_place(const char *what, const char *name, ht_tensor *x,
 void ht__written(const char *what, ht_tensor *x, ht_node *node); /* node: taken; NULL: constants */
 bool ht__has_history(const ht_tensor *x);                        /* it, or what it is a view of */
 
-/* Whether a backward function may write its result over the gradient it was given: nobody else
- * holds the handle, the body or the memory. Saves a pass over fresh memory. */
+/* Whether a backward function may write its result over the gradient it was given: there is no
+ * other reference to the handle, the body or the memory. Saves a pass over fresh memory. */
 bool ht__may_overwrite(const ht_tensor *grad);
 
 /* y was made as a view of x. */
 void ht__set_base(ht_tensor *y, ht_tensor *x);
-/* y is a view of what nobody else has, so that it is no view to anybody. */
+/* y is a view of memory without another reference, so it does not count as a view. */
 ht_tensor *ht__without_base(ht_tensor *y);
 
-/* Whether nobody has written through another handle since x's node was made; makes it so, or false
- * after the error. ht_node_new does it with its inputs. */
+/* Whether no write through another handle came after x's node was made; makes it so, or false after
+ * the error. ht_node_new does it with its inputs. */
 static inline bool ht__is_current(const ht_tensor *x)
 {
     return x->history == x->body->storage->history;

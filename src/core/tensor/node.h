@@ -116,7 +116,7 @@ bool ht__waiting_any(void);                                      /* of any threa
  * retained ones. Another thread may release any of them meanwhile. */
 int ht__waiting_find(ht_node ***nodes);
 void ht__waiting_clear(ht_node **place);          /* in a segment that may be among them */
-void ht__node_leave(ht_node *node);               /* its backward waits for nobody any more */
+void ht__node_leave(ht_node *node);               /* its backward no longer waits for other ranks */
 void ht__meeting_tell(const ht_meeting *meeting); /* unless told; the error stays what it is */
 
 /* ---- segments (segment.c) -------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ _Thread_local ht_segment_run *ht__segment_now;
 
 void ht__segment_fini(ht_segment *segment)
 {
-    ht__waiting_free(segment->waiting); /* nobody looks at its nodes from here on */
+    ht__waiting_free(segment->waiting); /* no code reads its nodes from here on */
     ht__free(segment->nodes);
     for (int i = 0; i < segment->number_count; i++)
         ht_release(segment->numbers[i].body);
@@ -73,7 +73,7 @@ static bool are_alike(const ht_node *first, const ht_node *node)
     return same;
 }
 
-/* A node that a pass has used up takes nothing any more. */
+/* A node that a pass has used takes no more gradients. */
 static void pair(ht_segment_run *run, ht_node *node)
 {
     ht_node *first = run->nodes < run->segment->count ? run->segment->nodes[run->nodes] : NULL;

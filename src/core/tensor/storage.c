@@ -7,7 +7,7 @@
 
 #include "core/tensor/tensor.h"
 
-/* What a storage leaves behind while its memory is away. */
+/* The parts of a storage that stay while its memory is away. */
 typedef struct absence {
     ht_guard guard; /* over all of it */
     const char *name;
@@ -119,8 +119,8 @@ bool ht__body_overlaps(const ht_body *a, const ht_body *b)
     return !same && begin[0] < end[1] && begin[1] < end[0];
 }
 
-/* A guard takes itself away, mostly, and maybe others: then the list is gone through anew. While it
- * is asked it may get at the bytes itself. */
+/* A guard takes itself away, mostly, and maybe others: then the list is walked again. While it is
+ * asked it may get at the bytes itself. */
 static void ask_guards(memory *storage, int64_t begin, int64_t end, bool in_parts)
 {
     ht_guard *asked = NULL, *guard = storage->guards;

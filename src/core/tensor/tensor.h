@@ -12,8 +12,8 @@
 typedef struct ht_body ht_body;
 typedef struct ht_grad_meta ht_grad_meta; /* graph.h */
 
-/* The address and the version are storage.c's: whoever wants one of them gets it there, and what
- * the elements still wait for has been brought first. */
+/* The address and the version are storage.c's: code that asks for one of them gets it there, after
+ * pending values have been written. */
 typedef struct ht_storage {
     ht_object base;
     ht_device *device; /* not owned: devices live until ht_finalize */
@@ -27,7 +27,7 @@ ht_storage *ht__storage_lend(ht_device *device, void *memory, void (*free)(void 
 void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the version */
 
 /* The address as it is, for who made the storage and knows what state its memory is in: the
- * exchange that sums a bucket, a buffer that nobody else has seen. */
+ * exchange that sums a bucket, in a buffer that no other code has seen. */
 void *ht__storage_raw(const ht_storage *storage);
 
 /* A storage whose memory is given back to its device for a while: tensors, views and versions stay.
@@ -54,7 +54,7 @@ typedef struct ht_guard {
 
 /* ---- tensors (tensor.c, body.c) -------------------------------------------------------------- */
 /* Where the slabs of a split that is not the canonical one begin: rank r holds start[r] ...
- * start[r + 1]. The same on all ranks, so that nobody has to ask. */
+ * start[r + 1]. The same on all ranks, so that no agreement is needed. */
 typedef struct ht_bounds {
     ht_object base;
     int64_t start[]; /* size of the communicator + 1 */
@@ -158,7 +158,7 @@ bool ht__body_overlaps(const ht_body *a, const ht_body *b);
 bool ht__body_fits(const ht_body *a, const ht_body *b);
 const char *ht__body_str(const ht_body *body);
 
-/* What a body is that cannot be written, for a message. */
+/* The kind of a body that cannot be written, for a message. */
 const char *ht__read_only_name(const ht_body *body);
 
 int64_t ht__body_start(const ht_body *body,
@@ -241,7 +241,7 @@ ht_operand ht__operand(const ht_body *body);
 void ht__loop_reach(ht_loop *loop, const ht_device *device, int count, const ht_operand operands[],
                     const ht_reach beyond[]);
 
-/* Numbers beside the operands of an elementwise operation: its kernel's parameters. */
+/* Numbers among the operands of an elementwise operation: its kernel's parameters. */
 typedef struct ht_beside {
     double param[HT_LOOP_PARAMS];
 } ht_beside;
@@ -268,7 +268,8 @@ ht_status ht__set_local(const char *what, const ht_body *x, const void *from);
 
 /* y <- value, converted to y's dtype. */
 ht_status ht__fill_local(const char *what, const ht_body *y, ht_number value);
-/* A number as an element beside x, for an operand by value; `element` has room for any dtype. */
+/* A number as an element of x's dtype, for an operand by value; `element` has room for any
+ * dtype. */
 ht_status ht__number_element(const char *what, const ht_body *x, ht_number value, ht_dtype dtype,
                              void *element);
 

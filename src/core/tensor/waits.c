@@ -52,7 +52,7 @@ static ht_node *hold_node(const ht_waiting *waiting)
     return ht__hold(waiting->node) ? waiting->node : NULL;
 }
 
-/* What is done with the nodes, and their last release, come after the lock. */
+/* The work on the nodes, and their last release, come after the lock. */
 int ht__waiting_find(ht_node ***nodes)
 {
     const uint64_t thread = this_thread();

@@ -142,7 +142,7 @@ void ht__timeline_flush(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* By its own thread: nobody else may make room. */
+/* By its own thread: no other thread may make room. */
 static void flush_mine(timeline_thread *thread, uint64_t now)
 {
     pthread_mutex_lock(&lock);
@@ -164,7 +164,7 @@ static void record(timeline_thread *thread, timeline_record it)
         flush_mine(thread, it.end);
 }
 
-/* Gives the time since the last change of the stack to what is innermost. */
+/* Gives the time since the last change of the stack to the innermost span. */
 static void account(timeline_thread *thread, uint64_t now)
 {
     int kind = thread->depth > 0 ? thread->open[thread->depth - 1].kind : HT_SPAN_PROGRAM;

@@ -10,7 +10,7 @@
 
 #include "ht/timeline.h"
 
-/* What a thread does. Time belongs to the innermost span that is open. */
+/* The kinds of work of a thread. Time belongs to the innermost span that is open. */
 typedef enum ht_span_kind {
     HT_SPAN_PROGRAM, /* no span at all: the program's own code */
     HT_SPAN_FORWARD,
@@ -69,13 +69,13 @@ void ht__timeline_step(void); /* an optimizer has made one */
 void ht__flight_begin(size_t bytes);
 uint64_t ht__flight_end(void);
 
-/* Draws what was under way from `begin` to `end`. */
+/* Draws the span from `begin` to `end`. */
 void ht__timeline_draw_flight(const char *name, uint64_t begin, uint64_t end, size_t bytes);
 
 /* The calling thread is drawn under this name, a literal. */
 void ht__timeline_name_thread(const char *name);
 
-/* Writes what is finished, of all threads; any thread may call it at any time. */
+/* Writes the finished spans of all threads; any thread may call it at any time. */
 void ht__timeline_flush(void);
 
 /* ---- start and end (of a job's: core/start) -------------------------------------------------- */
@@ -84,6 +84,6 @@ void ht__timeline_begin(void); /* on the calling thread */
 /* This rank writes `path`.RANK; `shift` makes times of this clock those of the trace. */
 void ht__timeline_record_to(const char *path, int rank, int64_t shift, int64_t error);
 bool ht__timeline_has_file(void);
-void ht__timeline_close(void); /* nothing is recorded any more, and the file is whole */
+void ht__timeline_close(void); /* recording has ended, and the file is complete */
 
 #endif

@@ -16,7 +16,8 @@
     X(mish, "Mish", MISH, SLOPE) \
     X(sigmoid, "Sigmoid", SIGMOID, OUTPUT)
 
-/* Of x and a number, both kernels' param[0]: the number's name and PyTorch's default follow. */
+/* Functions of x and a number, both kernels' param[0]: the number's name and PyTorch's default
+ * follow. */
 #define HT_ACTIVATIONS_WITH_NUMBER(X) \
     X(leaky_relu, "LeakyReLU", LEAKY_RELU, INPUT, negative_slope, 0.01)
 /* clang-format on */

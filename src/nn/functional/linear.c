@@ -109,7 +109,7 @@ static ht_tensor *grad_x(ht_node *node, ht_tensor *dy, const ht_tensor *weight)
     return gemm(dx, &job) ? dx : NULL;
 }
 
-/* Block by block: what is there can travel while the rest is made. */
+/* Block by block: finished parts can travel while the rest is computed. */
 static bool make_grad_weight(ht_node *node, const ht_tensor *dy, const ht_tensor *x,
                              const ht_tensor *dw)
 {

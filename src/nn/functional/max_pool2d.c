@@ -30,7 +30,7 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
 
     if (index == NULL)
         return;
-    /* The kernel walks dy beside the index: the same layout. */
+    /* The kernel walks dy and the index together: the same layout. */
     dy = ht__body_is_contiguous(index->body) ? ht_contiguous(grad) : ht_channels_last(grad);
     if (dy == NULL)
         return;

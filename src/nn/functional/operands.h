@@ -52,9 +52,9 @@ typedef struct ht_operand_rule {
 } ht_operand_rule;
 
 /* Operands as their rules want them: checked in order, each against those before it, and only then
- * cast and laid out, in place. False after an error, which is of metadata and so alike on all
- * ranks, or one of memory; what `in` holds is unspecified then. An operand that is not
- * copied is not awaited: a kernel that begins with its first elements may. */
+ * cast and laid out, in place. False after an error, which is of metadata and so the same on all
+ * ranks, or one of memory; what `in` holds is unspecified then. An operand that is not copied is
+ * not awaited: a kernel that begins with its first elements may. */
 bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_tensor *in[]);
 #define HT_PREPARE(what, rules, in) \
     ht__prepare(what, rules, (int)(sizeof(rules) / sizeof *(rules)), in)

@@ -26,7 +26,7 @@ typedef enum ht_window_use {
 /* Windows of kernel[i] elements along spatial axis i, dilation[i] apart, that begin at every
  * stride[i]-th place, with padding[i] on either side; a part of a window at the end is dropped.
  * False after HT_ERR_ARGUMENT for values out of range, and HT_ERR_SHAPE where no window fits or 64
- * bits do not hold its reach; both are alike on all ranks. */
+ * bits do not hold its reach; both are the same on all ranks. */
 bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
                      const int64_t kernel[], const int64_t stride[], const int64_t padding[],
                      const int64_t dilation[], ht_window *window);
@@ -35,7 +35,7 @@ bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
 bool ht__has_channels(const char *what, const ht_tensor *x);
 
 /* x with the padding of a convolution that its windows cannot have: another than zeros, or `same`,
- * which keeps lengths, where it is not alike on both sides. padding[] receives what they have. */
+ * which keeps lengths, if it differs between the two sides. padding[] receives what they have. */
 ht_tensor *ht__window_pad(const char *what, ht_tensor *x, const int64_t kernel[],
                           const int64_t dilation[], int64_t padding[], bool same, ht_pad_mode mode);
 

@@ -96,7 +96,7 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
                          source, list.text, list.left_out);
 }
 
-/* What an entry's tensor becomes: what needs memory comes before the first change. */
+/* The result for the tensor of an entry: what needs memory comes before the first change. */
 static ht_status prepare_tensor(struct ht_state_entry *entry, ht_tensor *x)
 {
     const ht_body *body = entry->tensor->body;

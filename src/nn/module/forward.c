@@ -76,7 +76,7 @@ static ht_value *run_hooks(ht_module *module, ht_value *inputs, ht_value *output
     return output;
 }
 
-/* What a forward puts around itself. */
+/* The state that a forward sets and restores. */
 typedef struct passing {
     int span;
     const char *outer; /* errors name the innermost layer that has a path */

@@ -94,7 +94,7 @@ static ht_status draw(const char *what, ht_tensor *x, ht_kernel kernel, double a
     return HT_SUCCESS;
 }
 
-/* A leaf that requires gradients can be written, as nothing is recorded. */
+/* A leaf that requires gradients can be written, because nothing is recorded. */
 static ht_status check_writable(const char *what, ht_tensor *x)
 {
     const bool was = ht_set_grad_enabled(false);

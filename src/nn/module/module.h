@@ -27,7 +27,7 @@ typedef struct ht_slot {
 
 typedef struct ht_module_hook ht_module_hook; /* hooks/hooks.h */
 
-/* Who works around each forward of one module: a wrapper that brings its parameters, a profiler.
+/* The observer of each forward of one module: a wrapper that brings its parameters, a profiler.
  * Unlike hooks they see no values and change none, so that a forward of one tensor stays one call.
  * The struct is the observer's, and stays where it is until it leaves; either call may be NULL. */
 typedef struct ht_forward_observer {
@@ -37,15 +37,15 @@ typedef struct ht_forward_observer {
     struct ht_forward_observer *next; /* the list's */
 } ht_forward_observer;
 
-/* What a wrapper puts around a tree. While it is there, the tree's parameters are the wrapper's:
- * they may be behind (drain brings them up to date), and the tree keeps its shape. */
+/* The hold of a wrapper on a tree. While it is there, the tree's parameters are the wrapper's: they
+ * may be behind (drain brings them up to date), and the tree keeps its shape. */
 typedef struct ht_module_guard {
     const char *wrapper_name; /* for messages: "ht_nn_data_parallel" */
     ht_status (*drain)(void *user);
     void *user;
 } ht_module_guard;
 
-/* What a kind of the library's own modules does where its ranks meet. */
+/* The action of a kind of the library's modules when its ranks meet. */
 typedef struct ht_module_calls {
     void (*missed)(ht_module *module);         /* an error has left no input for a forward; NULL */
     ht_status (*evaluated)(ht_module *module); /* collective; NULL */

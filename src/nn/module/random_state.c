@@ -173,7 +173,7 @@ static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm 
     return NULL;
 }
 
-/* What a state says, read and checked by this rank alone. */
+/* The numbers of a state, read and checked by this rank alone. */
 static ht_status read_state(ht_module *module, const ht_value *state, struct counters *counters,
                             uint64_t random[2], uint64_t init[2])
 {

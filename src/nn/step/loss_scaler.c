@@ -48,8 +48,8 @@ bool ht__scaler_needs_all_ranks(const ht_optim_wrapper *wrapper, const ht_data_p
            (wrapper->options.loss_scaling == HT_LOSS_SCALING_STATIC && dp->reducer->hook != NULL);
 }
 
-/* Averages have the same bits on all ranks, so all see the same; what a communication hook leaves
- * need not, nor what was not exchanged. */
+/* Averages have the same bits on all ranks, so all see the same; the result of a communication hook
+ * may differ, and so may gradients that were not exchanged. */
 static ht_status agree(ht_optim_wrapper *wrapper, bool *finite)
 {
     const ht_data_parallel *dp = ht__dp_of(wrapper->model);

@@ -215,7 +215,7 @@ static ht_status clip(ht_optim_wrapper *wrapper)
     }
     if (o->clip_value > 0)
         return ht_clip_grad_value_(wrapper->parameters, o->clip_value);
-    ht__error_set_aside(&earlier); /* a norm of NaN is no failure by itself */
+    ht__error_set_aside(&earlier); /* a norm of NaN is not a failure by itself */
     wrapper->last.grad_norm = ht_clip_grad_norm_(wrapper->parameters, o->clip_norm,
                                                  o->clip_norm_type, false);
     status = isnan(wrapper->last.grad_norm) ? ht_error_get(NULL) : HT_SUCCESS;

@@ -31,7 +31,7 @@ static ht_value *returned(const char *what, const char *function, ht_value *valu
     return value;
 }
 
-/* The module's own forward gets the mode beside the data; the caller's map stays as it is. */
+/* The module's forward gets the mode and the data; the caller's map stays as it is. */
 static ht_value *forward_with_mode(const char *what, ht_module *model, ht_value *data,
                                    ht_forward_mode mode)
 {

@@ -26,7 +26,7 @@ static double interpolate(const ht_lbfgs_point *a, const ht_lbfgs_point *b, doub
     return fmin(fmax(t, low), high);
 }
 
-/* Of two points, the one with the lower loss. */
+/* The one of two points with the lower loss. */
 static int low_of(const ht_lbfgs_point bracket[2])
 {
     return bracket[0].loss <= bracket[1].loss ? 0 : 1;
@@ -42,7 +42,7 @@ static double greater_t(const ht_lbfgs_point bracket[2])
     return fmax(bracket[0].t, bracket[1].t);
 }
 
-/* What the first phase found. */
+/* The result of the first phase. */
 typedef struct found {
     ht_lbfgs_point bracket[2];
     bool done; /* bracket[0] satisfies the conditions */

@@ -41,7 +41,7 @@ ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler)
     return map;
 }
 
-/* Of the schedule and of those it steps. */
+/* The state of the schedule and of those that it steps. */
 static ht_status check(const char *what, const ht_scheduler *scheduler, const ht_value *state)
 {
     static const ht_optim_number epoch = {.name = "last_epoch", .counts = true};

@@ -151,7 +151,7 @@ ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
 /* ---- reader.c: batches in order -------------------------------------------------------------- */
 /* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
 typedef struct ht__made {
-    ht_tensor *raw[HT_MAX_ARRAYS];     /* owned; reused when nobody else holds them */
+    ht_tensor *raw[HT_MAX_ARRAYS];     /* owned; reused when there is no other reference */
     ht_tensor *arrays[HT_MAX_ARRAYS];  /* owned; what the transform returned */
     ht_side_copy ahead[HT_MAX_ARRAYS]; /* of them to the device, until they are handed over */
     int64_t *ids;                      /* of `rows`; there is room for `room` */
@@ -197,14 +197,14 @@ void ht__made_free(ht__made *made, int arrays);
 void ht__made_settle(ht__made *made, int arrays); /* waits for its copies; it may have more */
 
 /* ---- batch.c: from rows in memory to what the program gets ----------------------------------- */
-/* Raw tensors of made->rows rows in made->raw; reused where nobody else holds them. */
+/* Raw tensors of made->rows rows in made->raw; reused if there is no other reference. */
 ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 
 /* Runs the transform on each raw tensor and moves the results to the device. */
 ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
                               const ht_dataloader_options *options);
 
-/* What the device does next finds the results. 0, or not 0 after the error was recorded. */
+/* The device's next work finds the results. 0, or not 0 after the error was recorded. */
 int ht__batch_join(ht__made *made, int arrays);
 
 /* ---- ring.c: the reading thread and its queue ------------------------------------------------ */
@@ -223,7 +223,7 @@ void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded);
 void ht__ring_free(ht__ring *ring);
 ht__made *ht__ring_take(ht__ring *ring); /* waits; valid until released */
 void ht__ring_release(ht__ring *ring);   /* gives the taken batch back */
-void ht__ring_stop(ht__ring *ring);      /* joins the thread and forgets what was read ahead */
+void ht__ring_stop(ht__ring *ring);      /* joins the thread and discards the batches read ahead */
 
 /* ---- dataloader.c, dataloader_state.c: the caller's side ------------------------------------- */
 struct ht_dataloader {

@@ -54,7 +54,7 @@ ht_dataloader_options ht_dataloader_options_default(void)
 
 enum { MAX_QUEUE = 4096 };
 
-/* What one rank passes. */
+/* The arguments of one rank. */
 static ht_status check_options(const char *what, const ht_dataset *dataset,
                                const ht_dataloader_options *options)
 {
@@ -91,7 +91,7 @@ static bool wants_thread(const ht_dataloader_options *options)
     return threads > 0;
 }
 
-/* What the program sees; the reader is told, or gets there by itself. */
+/* The state that the program sees; the reader is told, or gets there by itself. */
 static void set_epoch(ht_dataloader *loader, int64_t epoch)
 {
     const ht_dataset *dataset = loader->dataset;
@@ -191,8 +191,8 @@ static void give_back(ht_dataloader *loader)
     loader->holding = false;
 }
 
-/* A batch that failed on this rank ends the job at once under HT_ERRORS_ABORT: nobody need be
- * asked. Under HT_ERRORS_RETURN the ranks agree on every batch, so that none trains on while
+/* A batch that failed on this rank ends the job at once under HT_ERRORS_ABORT: no agreement is
+ * needed. Under HT_ERRORS_RETURN the ranks agree on every batch, so that none trains on while
  * another has none to train with. */
 static ht_status agree(ht_dataloader *loader, ht__made *made)
 {

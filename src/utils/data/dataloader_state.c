@@ -177,7 +177,7 @@ static ht_status open_again(ht_dataloader *loader, const ht__deal *deal)
     return source->file < 0 && !in_memory ? ht__source_open(source) : HT_SUCCESS;
 }
 
-/* To the batch after the last one handed out: what was read ahead is gone. */
+/* To the batch after the last one handed out: batches read ahead are discarded. */
 static void stay(ht_dataloader *loader)
 {
     ht__deal left = {0};

@@ -30,7 +30,8 @@ bool ht__idx_exists(const char *folder, const char *name)
     return find(folder, name, path, sizeof path);
 }
 
-/* Of a file that ended after `got` of `expected` bytes: cut off, or no intact gzip file. */
+/* The error of a file that ended after `got` of `expected` bytes: cut off, or no intact gzip
+ * file. */
 static ht_status short_file(const ht__idx *idx, int64_t got, int64_t expected)
 {
     int error;

@@ -10,7 +10,7 @@
 
 typedef struct ht__idx {
     char *path;  /* owned */
-    gzFile file; /* reads plain and gzipped files alike */
+    gzFile file; /* reads plain and gzipped files */
     int ndim;
     int64_t shape[3];
     int64_t row_bytes;

@@ -56,7 +56,7 @@ void ht__reader_free(ht__reader *reader)
     ht__source_close(&reader->source);
 }
 
-/* Shard and order of the part. Memory stays, with what is in it, when the shard does. */
+/* Shard and order of the part. Memory stays, with its content, when the shard does. */
 static void use_plan(ht__reader *reader, int64_t shard)
 {
     ht__plan plan = ht__plan_shard(reader->dataset, reader->options, &reader->deal, shard);

@@ -55,7 +55,7 @@ static hid_t open_array(ht__source *source, const ht__array *array)
     return H5I_INVALID_HID;
 }
 
-/* Of the open file, whatever has its name by now. */
+/* From the open file, even if another file has its name by now. */
 static int64_t bytes_of(hid_t file)
 {
     struct stat info;

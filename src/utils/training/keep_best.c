@@ -178,7 +178,7 @@ ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
         return HT_SUCCESS; /* a worse run of an epoch leaves the better one's file */
     insert(best, at, metric, epoch);
     status = save(best, best->files[at].path);
-    if (status != HT_SUCCESS) { /* what was there stays */
+    if (status != HT_SUCCESS) { /* the earlier file stays */
         forget(best, at);
         return status;
     }

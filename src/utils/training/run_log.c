@@ -44,7 +44,7 @@ ht_run_log_options ht_run_log_options_default(void)
     return (ht_run_log_options){.size = sizeof(ht_run_log_options)};
 }
 
-/* To read what is there, too, when a run goes on. A FIFO without a reader would be waited for. */
+/* Also reads existing rows when a run resumes. A FIFO without a reader would be waited for. */
 static FILE *open_plain(const char *path, bool append)
 {
     int flags = append ? O_RDWR | O_APPEND : O_WRONLY | O_TRUNC;
@@ -142,7 +142,7 @@ static bool is_number(const ht_value *entry)
            (x != NULL && ht_tensor_size(x) == 1 && !ht_dtype_is_complex(x->body->dtype));
 }
 
-/* What one rank passes. */
+/* The arguments of one rank. */
 static ht_status check_row(const ht_run_log *log, const ht_value *row)
 {
     if (HT_IS_NULL(row, add_name, "the row"))

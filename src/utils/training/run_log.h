@@ -30,7 +30,7 @@ double *ht__run_log_new_row(ht_run_log *log);
 
 /* The first row after an earlier run's. The columns of the CSV file are compared with it
  * (HT_ERR_FORMAT, recorded). An unfinished line, and the rows from this row's place on, are cut off
- * both files; these rows are written anew. Rows that stay in the CSV file come before this one in
+ * both files; these rows are written again. Rows that stay in the CSV file come before this one in
  * the picture. run_log_go_on.c */
 ht_status ht__run_log_go_on(ht_run_log *log, const char *what);
 

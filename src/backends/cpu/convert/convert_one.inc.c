@@ -41,7 +41,7 @@ HT_INLINE T PAIR(convert_one)(SC x)
 #undef PART
 #else
 /* A complex number loses its imaginary part, except that a bool asks whether either is not zero.
- * What float32 does not hold is rounded to 16 bits once. */
+ * A value that float32 cannot hold is rounded to 16 bits once. */
 HT_INLINE T PAIR(convert_one)(SC x)
 {
 #if SOURCE_KIND == HT_KIND_COMPLEX && HT_IS_HALF

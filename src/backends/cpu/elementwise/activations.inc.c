@@ -123,7 +123,7 @@ HT_INLINE double NAME(exp_wide)(C x)
     return HT_EXP_WIDE(x);
 }
 
-/* Of NaN it is g, as PyTorch has it. */
+/* For NaN it is g, as in PyTorch. */
 HT_INLINE C NAME(ELU_GRAD)(C g, C x, PARAM below, PARAM above, PARAM rate)
 {
     return (C)(g * (x <= 0 ? below * rate / NAME(exp_wide)(-rate * x) : (double)above));

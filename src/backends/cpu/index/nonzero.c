@@ -10,8 +10,8 @@ typedef struct line {
     int64_t index[HT_MAX_NDIM];
 } line;
 
-/* No branch on what is random: a place is written, and counts if the element is set. `left` is the
- * room there is. */
+/* No branch depends on random data: a place is written, and counts if the element is set. `left` is
+ * the room there is. */
 static int64_t find_in_line(const ht_nonzero_call *c, const line *l, int64_t *at, int64_t left)
 {
     const int last = c->ndim - 1;

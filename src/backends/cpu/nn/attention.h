@@ -19,7 +19,7 @@ HT_INLINE int64_t ht__mask_offset(const ht_attention_call *a, int64_t b, int64_t
     return offset;
 }
 
-/* What a weight that dropout keeps is multiplied by. */
+/* The factor of a weight that dropout keeps. */
 HT_INLINE double ht__keep_scale(const ht_random_draw *draw)
 {
     return draw->a < 1 ? 1 / (1 - draw->a) : 0;

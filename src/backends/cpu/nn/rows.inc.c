@@ -30,7 +30,7 @@ static C NAME(row_max)(const T *x, int64_t n)
 
 enum { NAME(ROW_LANES) = 32, NAME(ROW_BLOCK) = 256 };
 
-/* What row_sum adds. */
+/* The terms that row_sum adds. */
 enum { NAME(ELEMENTS), NAME(EXPONENTIALS), NAME(PRODUCTS) };
 
 /* The terms of n elements: x, exp(x - shift), or x y. */

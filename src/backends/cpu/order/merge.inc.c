@@ -4,7 +4,7 @@
  * alternate between two buffers, so that the last round ends in the output. */
 #include "backends/cpu/order/key.inc.c"
 
-/* A run, and the numbers beside it; NULL: none. */
+/* A run, and the numbers that move with it; NULL: none. */
 typedef struct NAME(order_run) {
     const T *x;
     const int64_t *index;

@@ -12,7 +12,7 @@ typedef struct NAME(order_line) {
 } NAME(order_line);
 
 #if HT_IS_FLOAT
-/* Numbers that are equal but not alike, -0 and NaN, where the keys made one of them. */
+/* Numbers that are equal but have different bits, -0 and NaN, for which the keys are one. */
 static void NAME(order_restore)(const ht_sort_call *s, const NAME(order_line) * l, WORD key)
 {
     const WORD *keys = l->records;

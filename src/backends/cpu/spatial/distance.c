@@ -5,8 +5,8 @@
 #include "backends/cpu/scratch.h"
 #include "ht/kernels/spatial.h"
 
-/* Rows of y that are worked on together, side by side; what is beyond the last one is computed and
- * not stored, so that every element goes the same way. */
+/* Rows of y that are worked on together, side by side; elements beyond the last one are computed
+ * and not stored, so that every element takes the same path. */
 enum { BLOCK = 256 };
 
 #define HT_TEMPLATE "backends/cpu/spatial/distance.inc.c"

@@ -36,7 +36,7 @@ static ht_cuda_loop translate(const ht_loop *loop, int64_t count, int operands)
     return to;
 }
 
-/* Long, contiguous or one element, and at addresses that are multiples of what is read at once. */
+/* Long, contiguous or one element, and at addresses that are multiples of one read. */
 static bool is_flat(const ht_loop *loop, const ht_cuda_walks *walks)
 {
     if (walks->flat == NULL || loop->ndim != 1 || loop->shape[0] < SHORTEST_FLAT)
@@ -68,7 +68,7 @@ static void launch(const ht_cuda_device *device, ht_cuda_loop_kernel *kernel,
     HT_CUDA_LAUNCH(kernel, ht_cuda_blocks(device, threads), HT_CUDA_THREADS, device->stream, loop);
 }
 
-/* What is left of a flat loop behind the last full pack is a loop of its own. */
+/* The rest of a flat loop after the last full pack is a separate loop. */
 static void launch_piece(const ht_cuda_device *device, ht_loop *loop, int64_t count,
                          const ht_cuda_walks *walks)
 {

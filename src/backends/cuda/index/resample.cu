@@ -9,7 +9,7 @@
 
 #include "backends/cuda/dtypes.h"
 
-/* What the number of an element, and that of a tap, are divided by; `middle` is of y, or of x. */
+/* The divisors of the number of an element, and of that of a tap; `middle` is of y, or of x. */
 struct resample_lengths {
     ht_cuda_length inner, middle, out;
 };

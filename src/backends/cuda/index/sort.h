@@ -18,7 +18,7 @@ typedef struct ht_cuda_pairs {
     int count, bits;
 } ht_cuda_pairs;
 
-/* The memory that the sort of so many pairs needs beside them. */
+/* The scratch memory that the sort of this number of pairs needs. */
 int ht_cuda_sort_bytes(const ht_cuda_pairs *pairs, size_t *bytes);
 
 /* In the order of the stream. */

@@ -60,7 +60,7 @@ static int64_t scores_of(const ht_attention_call *a, const attention_tile *t)
     return t->batches * t->rows * a->s;
 }
 
-/* What finds the place of a score in its tile, and in the mask. */
+/* Finds the position of a score in its tile, and in the mask. */
 struct score_axes {
     ht_cuda_length columns, rows;
     ht_cuda_axes leads;

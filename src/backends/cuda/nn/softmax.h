@@ -6,7 +6,7 @@
 
 #include "backends/cuda/reduce/fold.h"
 
-/* What a sum of exponentials is stored as. */
+/* The dtype in which a sum of exponentials is stored. */
 enum { HT_CUDA_SUM, HT_CUDA_LOG_SUM };
 
 /* The rows of x (rows, columns), reduced to y (rows). */

@@ -71,7 +71,7 @@ struct NAME(product) : ht_cuda_plain_fold, ht_cuda_one_input<T> {
     }
     static __forceinline__ __device__ void put(const ht_cuda_reduction &r, int64_t o, const acc &a)
     {
-        OUTPUT(acc) = a; /* integers wrap around in both types alike */
+        OUTPUT(acc) = a; /* integers wrap around in the same way in both types */
     }
 };
 #undef FACTOR

@@ -130,7 +130,7 @@ ht_status ht__local_solve_triangular(const char *what, ht_tensor *t, ht_triangle
 ht_status ht__local_product(const char *what, ht_tensor *c, double alpha, ht_tensor *a,
                             ht_matrix_op a_op, ht_tensor *b, ht_matrix_op b_op, double beta);
 
-/* a b of any splits of one matrix each, or of batches alike. */
+/* a b of any splits of one matrix each, or of batches with the same splits. */
 ht_tensor *ht__batch_product(const char *what, ht_tensor *a, ht_tensor *b);
 
 /* ---- factorisations of split matrices -----------------------------------------------------------

@@ -210,7 +210,7 @@ ht_status ht__local_solve_triangular(const char *what, ht_tensor *t, ht_triangle
     return HT_RUN(b, HT_KERNEL_SOLVE_TRIANGULAR, &call, what);
 }
 
-/* Row-major, as gemm reads it: what is adjoint to a complex matrix is made conjugate first. */
+/* Row-major, as gemm reads it: the adjoint of a complex matrix is conjugated first. */
 static ht_tensor *factor_for(ht_tensor *x, ht_matrix_op op)
 {
     return ht_contiguous(op == HT_MATRIX_ADJOINT ? ht__conj(x) : x);

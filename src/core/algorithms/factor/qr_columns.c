@@ -36,7 +36,7 @@ static panel panel_at(const ht_tensor *a, int root)
                    .count = rows < width ? rows : width};
 }
 
-/* The owner's columns become r; v and t are all that is kept besides. */
+/* The owner's columns become r; only v and t are kept in addition. */
 static ht_status factor(const char *what, ht_tensor *own, panel *p)
 {
     ht_scope *step = ht_scope_open();

@@ -60,7 +60,7 @@ static search search_new(const samples *s)
     return find;
 }
 
-/* Whether nobody has to know more: the places are those of the first of some equals, or the end. */
+/* Whether the search is over: each place is that of the first of equal elements, or the end. */
 static bool is_found(const search *find, int64_t n)
 {
     for (int64_t t = 0; t < find->targets; t++) {

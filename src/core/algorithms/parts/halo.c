@@ -22,7 +22,7 @@ static int64_t clip(int64_t index, int64_t low, int64_t high)
     return index < low ? low : index > high ? high : index;
 }
 
-/* What `of` holds of the halos of `rank`: of that before, or of that after. */
+/* The part of `of` in the halos of `rank`: of that before, or of that after. */
 static range common(const ht_body *x, widths w, int rank, int of)
 {
     const int64_t n = x->shape[x->split];

@@ -55,7 +55,8 @@ static void shuffle(ht_permutation_map *map)
         map->backward[map->forward[i]] = (int32_t)i;
 }
 
-/* What a round adds to one half beside the other. Even rounds change the left half. */
+/* The number that a round adds to one half, from the other one. Even rounds change the left
+ * half. */
 static uint64_t made(const ht_permutation_map *map, int round, uint64_t half)
 {
     return below(random_bits(map, (uint64_t)round << 59 | half), round % 2 == 0 ? map->a : map->b);

@@ -6,7 +6,7 @@
 
 #include "core/collective/collective.h"
 
-/* What a rank does with the indices start ... stop - 1 of the split axis; slab is process-local. */
+/* The work of a rank on the indices start ... stop - 1 of the split axis; slab is process-local. */
 typedef ht_status ht_ring_fn(void *user, ht_tensor *slab, int64_t start, int64_t stop);
 
 /* Every rank is given all slabs of x, which is split, its own first and whole, those of others in

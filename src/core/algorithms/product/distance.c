@@ -220,7 +220,7 @@ static void gaussian_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         give(node, ht_mul_scalar(ht_mul(g, out), 2 * factor), x, y, gin);
 }
 
-/* Signs of differences are no sum of products: column by column of x and y. */
+/* Signs of differences are not sums of products: column by column of x and y. */
 static void manhattan_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *x = ht_node_saved(node, 0), *y = ht_node_saved(node, 1);

@@ -124,7 +124,7 @@ static void inner_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     }
 }
 
-/* What ranks add up: sums have int64 for integers, and no 16 bits. */
+/* The sum over the ranks: sums have int64 for integers, and no 16 bits. */
 static ht_dtype sum_dtype(ht_dtype dtype)
 {
     return ht__dtype_is_exact(dtype) ? HT_INT64 : ht__product_dtype(dtype);

@@ -166,7 +166,7 @@ static ht_status hsvd(const goal *g, ht_tensor *x, ht_matrix_svd *to)
     n = ht_tensor_size(to->s);
     for (int64_t i = 0; i < n; i++)
         square += values[i] * values[i];
-    /* What is not in the basis is left out already. */
+    /* Directions outside of the basis are left out already. */
     square = fmax(g->norm * g->norm * g->rtol * g->rtol -
                       (is_split ? fmax(g->norm * g->norm - square, 0) : 0),
                   0);

@@ -16,7 +16,7 @@ enum { HT_CHECKPOINT_FORMAT = 2 }; /* 1: without a seal */
 enum { HT_CHECKPOINT_DEPTH = 128 };
 #define HT_CHECKPOINT_DEPTH_TEXT "128"
 
-/* Attributes that are no numbers of the user's begin with '@'. */
+/* Attributes that are not the user's numbers begin with '@'. */
 #define HT_CHECKPOINT_VERSION "@libht" /* of the root: the format */
 #define HT_CHECKPOINT_LIST    "@list"  /* of a group: it is a list */
 #define HT_CHECKPOINT_CRC     "@crc32" /* of a data set: of its elements, row-major */
@@ -37,7 +37,7 @@ typedef struct ht__target {
 ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, int keep);
 ht_value *ht__checkpoint_load(const ht__target *target, bool plain);
 
-/* Maps and lists come before what is in them: `count` entries, and what is in those. */
+/* Maps and lists come before their content: `count` entries, and what is in those. */
 typedef struct ht__entry {
     char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the whole */
     const char *name; /* the last part of it */
@@ -70,7 +70,7 @@ ht_status ht__entries_collect(ht__entries *entries, const ht_value *state,
  * recorded. Collective. Scoped. */
 ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target);
 
-/* Fails alike on all ranks, naming the first that differs, unless all have the same entries. */
+/* Fails on all ranks, naming the first that differs, unless all have the same entries. */
 ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);
 
 /* checkpoint_walk.c. The entries of a file, with this rank's part of each tensor. `sealed`: it has
@@ -92,11 +92,11 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_seal.c. A seal for a file that this process is about to write. */
 void ht__seal_begin(ht__seal *seal);
 
-/* The process of this machine that writes `part` now, of another job; 0: none, or nobody can tell;
- * -1: it is whole, and about to be put in its place. */
+/* The process of this machine that writes `part` now, of another job; 0: none, or unknown; -1: it
+ * is whole, and about to be put in its place. */
 int64_t ht__seal_writer(const char *part);
 
-/* What the seal says of all that follows it. */
+/* The facts in the seal about the bytes that follow it. */
 typedef struct ht__seal_sum {
     int64_t length; /* of the file */
     uint32_t crc;
@@ -118,11 +118,11 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
 /* Seconds to wait for the end of a job that writes to the same file, and at most half of those for
  * which the other ranks wait. Tests make it small. */
 extern double ht__place_patience;
-char *ht__place_part(const char *path); /* owned: what is written until it is whole */
+char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
 ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
-/* Makes `part` anew with `size` bytes of `head`, in the space of `bytes`; what a job left there
- * that is gone is removed. *mine: it was made, and is to be removed after an error. */
+/* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; what a job left
+ * there that is gone is removed. *mine: it was made, and is to be removed after an error. */
 ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
                            size_t size, int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */

@@ -23,7 +23,7 @@ static uint32_t crc_of(const ht_body *body)
     return (uint32_t)crc;
 }
 
-/* What each rank knows of a tensor. */
+/* The facts that each rank knows of a tensor. */
 struct part {
     int64_t crc, bytes;
 };

@@ -76,7 +76,7 @@ static ht_status check_key(const char *parent, const char *key, const ht__target
                          target->what, key, parent);
 }
 
-/* How many maps and lists are around what is in `parent`. */
+/* The number of maps and lists around the content of `parent`. */
 static int depth_of(const char *parent)
 {
     int depth = parent[0] != '\0';

@@ -139,7 +139,8 @@ static ht_status make_all(const ht__target *target, ht__parallel *file, const ht
     return ht__agree(target->what, target->comm, status);
 }
 
-/* Every rank an equal part of what all have alike; of what they have not, rank 0 everything. */
+/* Every rank writes an equal part of the values that all ranks share; of what they have not, rank 0
+ * everything. */
 static ht_status write_one(const ht__target *target, ht__parallel *file, const ht__entry *entry)
 {
     ht_comm *comm = target->comm;
@@ -290,7 +291,7 @@ static ht_status write_in_place(const ht__target *target, const ht__entries *ent
     if (status == HT_SUCCESS)
         status = ht__agree(target->what, comm,
                            first ? put_in_place(target, part, &seal, &sum, keep) : HT_SUCCESS);
-    if (status != HT_SUCCESS && mine && ht__seal_writer(part) <= 0) /* nobody else has taken it */
+    if (status != HT_SUCCESS && mine && ht__seal_writer(part) <= 0) /* no other writer */
         unlink(part);
     ht__free(part);
     return status;

@@ -32,8 +32,8 @@ static ht_status unreadable(const ht__target *target)
                          strerror(errno));
 }
 
-/* When a process of this machine was started, in ticks since the machine was; 0: there is none that
- * runs, or nobody can tell. A number alone may be another process by now. */
+/* When a process of this machine was started, in ticks since the machine was; 0: no running
+ * process, or unknown. A number alone may be another process by now. */
 static int64_t start_of(int64_t process)
 {
     char name[64], text[1024], *at;

@@ -182,7 +182,7 @@ static int add(struct walk *walk, const char *name)
     return walk->entries->count - 1;
 }
 
-/* Attributes that are no numbers are not the library's: a file made by others may have some. */
+/* Attributes that are not numbers are not the library's: a file made by others may have some. */
 static herr_t take_number(hid_t group, const char *name, const H5A_info_t *info, void *user)
 {
     struct walk *walk = user;

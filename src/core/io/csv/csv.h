@@ -16,8 +16,8 @@ typedef struct ht__plain_locale {
 ht__plain_locale ht__plain_locale_begin(void);
 void ht__plain_locale_end(ht__plain_locale locale);
 
-/* Whether fields may be separated by a character, which is no part of a number, a line's end or a
- * quote; and the error if not. */
+/* Whether fields may be separated by a character: not one of numbers, line ends or quotes; and the
+ * error if not. */
 bool ht__csv_separates(char separator);
 ht_status ht__csv_bad_separator(const char *what, char separator);
 

@@ -42,7 +42,7 @@ static bool is_empty(const ht__csv_job *job, const char *text, const char *end)
     return text == end;
 }
 
-/* What a field is. */
+/* The kind of a field. */
 typedef struct field {
     const char *text, *end; /* without blanks and quotes */
     const char *next;       /* behind the separator; NULL: it was the last */

@@ -47,7 +47,7 @@ static bool follow(char target[HT_PATH_ROOM])
     return true;
 }
 
-enum { BESIDE = 64 }; /* by which names beside a file are longer */
+enum { BESIDE = 64 }; /* by which temporary names are longer than the file's */
 
 bool ht__file_follow(const char *path, char target[HT_PATH_ROOM])
 {

@@ -35,7 +35,7 @@ int ht__file_reserve(int file, int64_t bytes);
 /* The same for the file of a name. */
 int ht__file_reserve_at(const char *path, int64_t bytes);
 
-/* A file that is written beside its place and put there when it is whole. */
+/* A file that is written under another name and renamed when it is complete. */
 typedef struct ht__whole {
     const char *what;             /* the public function; a literal */
     const char *path;             /* as the program says it; not owned */
@@ -43,8 +43,8 @@ typedef struct ht__whole {
     char part[HT_PATH_ROOM + 32]; /* what is written: `real` and a suffix */
 } ht__whole;
 
-/* Makes the part anew, empty, with the permissions of the file that it is to replace. An old file
- * of its name is removed. Not collective. */
+/* Creates the part, empty, with the permissions of the file that it is to replace. An old file of
+ * its name is removed. Not collective. */
 ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix);
 
 /* Puts the part in its place, or removes it if `status` is an error, which is returned. */

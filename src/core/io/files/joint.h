@@ -15,8 +15,8 @@ typedef struct ht__joint {
     ht_errhandler handler; /* of the communicator, which meanwhile returns errors */
 } ht__joint;
 
-/* Rank 0's path counts; `what` is a literal. Ranks that each write a tensor of their own to one
- * path write beside one another: the last to end gives the file its name. Without success there is
+/* Rank 0's path counts; `what` is a literal. Ranks that each write a process-local tensor to one
+ * path write to different files: the last to end gives the file its name. Without success there is
  * nothing to end. Collective, agrees. */
 ht_status ht__joint_begin(ht__joint *joint, const char *what, const char *path, ht_comm *comm);
 

@@ -47,7 +47,7 @@ hid_t ht__hdf5_reader(void);
  * with `what`. */
 hid_t ht__hdf5_open(const char *what, const char *path);
 
-/* What a data set looks like. */
+/* The form of a data set. */
 typedef struct ht__hdf5_info {
     ht_dtype dtype;
     int ndim;

@@ -180,7 +180,7 @@ static ht_status prepare_new(const struct target *target, const ht_body *body)
                       : save_error(target, strerror(error));
 }
 
-/* Rank 0's work: notes what is to be added to, and makes room. */
+/* Rank 0's work: notes the file to add to, and reserves space. */
 static ht_status prepare_to_add(struct target *target, const ht_body *body)
 {
     int file = open(target->file.real, O_RDONLY | O_CLOEXEC);
@@ -270,7 +270,7 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
     bool first = comm->rank == 0;
     ht_status status = HT_SUCCESS;
 
-    ht__body_await(body); /* nobody serves the other ranks inside HDF5 */
+    ht__body_await(body); /* no thread serves the other ranks inside HDF5 */
     /* The handler may end the job: not before the unfinished file is gone. */
     comm->handler = HT_ERRORS_RETURN;
     if (first)
@@ -286,8 +286,8 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
     return ht__agree(what, comm, status);
 }
 
-/* Rank 0's work: what is there, and where to write. HDF5 says nothing of a folder that is missing,
- * or may not be written to. */
+/* Rank 0's work: the existing objects, and where to write. HDF5 says nothing of a folder that is
+ * missing, or may not be written to. */
 static ht_status look(struct target *target, const char *mode, bool of_all)
 {
     ht_status status = ht__file_target(what, target->path, target->file.real);
@@ -304,8 +304,8 @@ static ht_status look(struct target *target, const char *mode, bool of_all)
     return ht__whole_begin(&target->file, what, target->path, suffix);
 }
 
-/* Ranks, or groups of them, that each save a tensor of their own to one file write beside one
- * another: the last to end gives it its name. */
+/* Ranks, or groups of them, that each save a different tensor to one file write to different files:
+ * the last to end gives it its name. */
 static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
 {
     bool of_all = comm->size == ht_comm_size(HT_COMM_WORLD);
@@ -337,7 +337,7 @@ static ht_tensor *storable(ht_tensor *x)
     return ht_contiguous(x);
 }
 
-/* HDF5 would take "." for the group itself, and leaves out what is empty. One slash may be in
+/* HDF5 would take "." for the group itself, and leaves out empty names. One slash may be in
  * front. */
 static bool is_name(const char *name)
 {

@@ -38,7 +38,7 @@ const ht__stored_type *ht__npy_type_for(ht_dtype dtype)
     return NULL;
 }
 
-/* The text that is still to be read, and what is found in it. */
+/* The text that is still to be read, and the fields found in it. */
 typedef struct reader {
     const char *what, *at, *end;
     ht__part *part;
@@ -207,7 +207,7 @@ static ht_status check_length(const reader *r, int file)
     return damaged(r, why);
 }
 
-/* The length of the text and where it begins; 0: this is no such file. */
+/* The length of the text and where it begins; 0: this is not such a file. */
 static size_t text_length(const unsigned char front[FRONT], int64_t *begin)
 {
     if (memcmp(front, "\x93NUMPY", 6) != 0 || front[6] < 1 || front[6] > 3 || front[7] != 0)

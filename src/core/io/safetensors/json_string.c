@@ -84,7 +84,7 @@ static int take_code(ht__json *json, char *to)
     return length;
 }
 
-/* What follows a backslash. Returns the bytes written; 0 after a fault. */
+/* The characters after a backslash. Returns the bytes written; 0 after a fault. */
 static int take_escape(ht__json *json, char *to)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

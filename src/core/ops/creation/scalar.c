@@ -72,7 +72,7 @@ ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number val
     ht_tensor *number;
 
     ht__compare_pause(
-        1); /* the program knows of no such tensor: what is made with it is compared */
+        1); /* the program knows of no such tensor: tensors made with it are compared */
     number = ht__tensor_new(
         ht__body_new(what, x->body->comm, x->body->storage->device, dtype, 0, NULL, HT_NONE, NULL));
     ht__compare_pause(-1);

@@ -9,7 +9,8 @@
 #include "ht/arithmetics.h"
 #include "ht/factories.h"
 
-/* What one is made of: start + step i; of `last` is its last element where it has one. */
+/* The numbers that define a sequence: start + step i; of `last` is its last element where it has
+ * one. */
 typedef struct sequence {
     bool exact;
     int64_t start, step;             /* exact */
@@ -50,7 +51,7 @@ static ht_tensor *write(const char *what, const sequence *s, ht_dtype dtype, ht_
     for (int64_t i = 0; i < host->body->lsize; i++) {
         int64_t at = host->body->split_start + i;
 
-        if (s->exact) /* may pass INT64_MAX only where nothing is stored any more */
+        if (s->exact) /* may pass INT64_MAX only after the last stored number */
             ((int64_t *)data)[i] = (int64_t)((uint64_t)s->start + (uint64_t)s->step * (uint64_t)at);
         else
             ((double *)data)[i] = real_element(s, at);

@@ -92,7 +92,7 @@ static int saved_count(const ht_broadcast_op *op, int count)
     return !op->save_operands ? 0 : op->masked ? 1 : count;
 }
 
-/* A number that the graph keeps is a tensor beside the others, as the rest of its node's are. */
+/* A number that the graph keeps is a tensor like the others of its node. */
 static bool keep_numbers(const ht_broadcast_op *op, int count, ht_tensor *in[],
                          const ht_broadcast_plan *plan)
 {
@@ -210,7 +210,7 @@ ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b
     return ht__broadcast(op, 2, in, beside);
 }
 
-/* Whether the elements of b stand beside those of g, for a result of g's dtype. */
+/* Whether the elements of b are aligned with those of g, for a result of g's dtype. */
 static bool fits(const ht_body *g, const ht_body *b)
 {
     return g->dtype == b->dtype && g->comm == b->comm && g->split == b->split &&

@@ -114,7 +114,7 @@ ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *
     return ht_node_set_output(node, y);
 }
 
-/* In x's own memory, where the graph keeps nothing of what was there. */
+/* In the memory of x, if the graph does not keep its former content. */
 static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
 {
     ht_node *node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
@@ -131,7 +131,7 @@ static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside 
     return HT_SUCCESS;
 }
 
-/* What the graph keeps of x is a copy. */
+/* The graph keeps a copy of x. */
 static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
 {
     const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x) &&

@@ -66,7 +66,8 @@ ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b
 ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                          const ht_beside *beside);
 ht_status ht__binary_(const ht_broadcast_op *op, const char *what, ht_tensor *a, ht_tensor *b);
-/* For backward functions: f(g, b) written over g where nobody else holds that and b fits it. */
+/* For backward functions: f(g, b), written over g if there is no other reference to g and b fits
+ * it. */
 ht_tensor *ht__binary_over(const ht_broadcast_op *op, ht_tensor *g, ht_tensor *b,
                            const ht_beside *beside);
 ht_dtype ht__binary_dtype(ht_tensor *a, ht_tensor *b); /* what a and b promote to */
@@ -105,7 +106,7 @@ typedef struct ht_reduce_row {
     bool wide;                /* sums stay in the accumulator's dtype: int64, float64, complex128 */
 } ht_reduce_row;
 
-/* What is reduced: a bit for each axis. */
+/* The reduction: a bit for each axis. */
 typedef struct ht_reduce_over {
     uint32_t axes;
     bool keepdims;
@@ -132,8 +133,8 @@ ht_tensor *ht__sum_by(const char *what, ht_kernel kernel, ht_tensor *x, const ht
  * (moments.c). */
 ht_tensor *ht__centred(const char *what, ht_tensor *x, const ht_reduce_over *over);
 
-/* Long forms (reduce_options.c): what of the options a function takes, besides axes and keepdims.
- * False after an error. */
+/* Long forms (reduce_options.c): the options that a function takes, in addition to axes and
+ * keepdims. False after an error. */
 enum {
     HT_TAKES_DTYPE = 1,
     HT_TAKES_FLOATING = 2, /* of dtypes those alone, and complex ones */
@@ -144,7 +145,7 @@ enum {
 bool ht__reduce_options(const char *what, const ht_tensor *x, const ht_reduce_options *options,
                         unsigned takes, ht_reduce_options *filled, ht_reduce_over *over);
 
-/* A sum in the accumulator's dtype, for what is still to be added or divided. Differentiable. */
+/* A sum in the accumulator's dtype, to be added to or divided later. Differentiable. */
 ht_tensor *ht__sum_over(const char *what, ht_tensor *x, const ht_reduce_over *over);
 
 /* Numbers that are added up or multiplied as widely as kernels do: float64, or complex128. */

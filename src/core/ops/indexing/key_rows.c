@@ -18,7 +18,7 @@ typedef struct reading {
     int count;      /* items of `plain` */
     int axis, to;   /* next axes of x, and of what `plain` names */
     int tensors;    /* with axes, among the items */
-    bool between;   /* an item that is no index came after one that is */
+    bool between;   /* an item that is not an index came after an index */
     bool apart;     /* and then another index */
     bool has_index; /* there was an index */
     ht_row_index *rows;

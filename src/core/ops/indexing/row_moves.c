@@ -16,7 +16,7 @@
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 
-/* What a node keeps of an index; its tensors are saved beside it. */
+/* The parts of an index that a node keeps; its tensors are saved beside it. */
 typedef struct row_context {
     ht_row_index index;
     bool add;

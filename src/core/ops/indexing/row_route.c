@@ -149,7 +149,7 @@ static void slab_edges(const ht_body *at, int64_t edges[])
     }
 }
 
-/* The columns of what was asked, on x's device, as an index of one axis. */
+/* The requested columns, on x's device, as an index of one axis. */
 static ht_status set_asked(const char *what, const ht_tensor *x, const ht_row_index *index,
                            ht_tensor *asked, ht_row_route *route)
 {

@@ -75,7 +75,7 @@ ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
     y = y != NULL ? roll_axis(y, shift, 0) : NULL;
     y = y != NULL ? ht_reshape(y, x->body->ndim, x->body->shape) : NULL;
     y = y != NULL ? ht_resplit(y, x->body->split) : NULL;
-    return ht__without_base(y); /* its memory is nobody else's */
+    return ht__without_base(y); /* its memory is not shared */
 }
 
 ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
@@ -140,7 +140,7 @@ ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
     return y != NULL && !copied ? ht_copy(y) : y;
 }
 
-/* The place of x in what is around it. */
+/* The position of x in the tensor around it. */
 static bool check_widths(const ht_body *x, int count, const int64_t widths[], int64_t shape[],
                          ht_index key[])
 {

@@ -7,7 +7,7 @@
 
 /* ---- stacks -------------------------------------------------------------------------------- */
 
-/* What a tensor is joined as; NULL after an error. */
+/* The form in which a tensor is joined; NULL after an error. */
 typedef ht_tensor *shape_fn(ht_tensor *x, int axis);
 
 static ht_tensor *join(const char *what, int count, ht_tensor *const xs[], shape_fn *shape,

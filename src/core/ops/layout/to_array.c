@@ -64,7 +64,7 @@ static ht_status compare_rank(const char *what, ht_comm *comm, int rank)
                    what, ht__int_str((int)-ends[1]), ht__int_str((int)ends[0]));
 }
 
-/* Of a split x, all ranks get the error of one. */
+/* For a split x, all ranks get the error of one. */
 static ht_status agree(const char *what, const ht_tensor *x, const array_place *to, bool compared)
 {
     ht_comm *comm = x->body->comm;

@@ -19,7 +19,7 @@ static bool refused(const char *what, const ht_tensor *x, const char *option)
     return false;
 }
 
-/* Whether what is set is known to the function. */
+/* Whether the function knows the options that are set. */
 static bool check_taken(const char *what, const ht_tensor *x, const ht_reduce_options *o,
                         unsigned takes)
 {

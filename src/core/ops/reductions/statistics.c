@@ -295,7 +295,8 @@ ht_tensor *ht_min(ht_tensor *x, int axis)
     return ht__reduce(&min_row, x, axis);
 }
 
-/* What was taken gets the gradient, of equals each a half; NaN, which is unlike itself, gets none.
+/* The larger or smaller element gets the gradient, and equal ones half each; NaN, which is unlike
+ * itself, gets none.
  */
 static ht_tensor *share_out(ht_tensor *g, ht_tensor *taken, ht_tensor *equal)
 {

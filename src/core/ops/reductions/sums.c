@@ -221,7 +221,7 @@ ht_tensor *ht_cumprod(ht_tensor *x, int axis)
     return ht__cumulative(&cumprod_row, x, axis);
 }
 
-/* What the graph keeps of x is a copy. */
+/* The graph keeps a copy of x. */
 static ht_status in_place(const ht_cumulative_row *row, const char *what, ht_tensor *x, int axis)
 {
     ht_cumulative_row named = *row;

@@ -206,7 +206,7 @@ ht_tensor *ht_nll_loss_ext(ht_tensor *log_probs, ht_tensor *target,
     return nll("ht_nll_loss_ext", in[X], in, &o);
 }
 
-/* No class is ignored beside probabilities. */
+/* No class is ignored if targets are probabilities. */
 static bool check_ignored(const char *what, const ht_body *x, int64_t ignore)
 {
     if (ignore < 0)

@@ -10,7 +10,7 @@
 bool ht__check_reduction(const char *what, const ht_tensor *x, ht_reduction_mode reduction);
 
 /* False after HT_ERR_SHAPE unless the operands `x_name` and `name` have one shape: (N, 1) and (N)
- * would broadcast to (N, N), which nobody means. */
+ * would broadcast to (N, N), which is never meant. */
 bool ht__check_one_shape(const char *what, const char *x_name, const ht_tensor *x, const char *name,
                          const ht_tensor *other);
 

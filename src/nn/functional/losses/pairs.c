@@ -143,7 +143,7 @@ static ht_tensor *measured(const char *what, ht_tensor *distances)
     return HT_IS_NULL(distances, what, "the result of distance") ? NULL : distances;
 }
 
-/* What the norm of differences, the last axis of which it reduces, asks for. */
+/* The options of the norm of differences, which reduces their last axis. */
 static bool check_norm(const char *what, ht_tensor *const in[], const ht_triplet_margin_options *o)
 {
     if (in[FIRST]->body->ndim == 0) {

@@ -29,7 +29,7 @@ static const ht_operand_rule rules[OPERANDS] = {
     {"bias", "C", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_HIGH, HT_OPTIONAL},
 };
 
-/* Kept for backward, beside x and what each channel is normalised with. */
+/* Kept for backward, in addition to x and the numbers that normalise each channel. */
 struct kept {
     ht_comm *comm; /* not owned: communicators live until ht_finalize */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
@@ -132,7 +132,7 @@ static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
         grad_inputs[0] = grad_x(node, dy, kept, norm, sums);
 }
 
-/* What fails in there fails on one rank, while the others wait for it. */
+/* A failure in there is on one rank, while the others wait for it. */
 static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
@@ -180,7 +180,7 @@ static ht_status write_back(const char *what, ht_tensor *x, ht_tensor *written)
     return ht__copy_into(what, ht_tensor_local(x), ht_tensor_local(written));
 }
 
-/* What each channel is normalised with; the running statistics follow. */
+/* The numbers that normalise each channel; the running statistics follow. */
 static ht_status prepare(ht_tensor *x, const ht_batch_norm_job *job, double count,
                          const ht_tensor *moments, const ht_tensor *channel)
 {

@@ -9,7 +9,7 @@
 typedef struct ht_batch_norm {
     const char *what;        /* the public call, and the layer (ht__layer_name); for messages */
     ht_comm *comm;           /* statistics are over its ranks; not owned */
-    int64_t features;        /* of a layer on all ranks of it; 0: errors are alike on them */
+    int64_t features;        /* of a layer on all ranks of it; 0: errors are the same on them */
     ht_tensor *running_mean; /* (C), or NULL: nothing is tracked; not owned */
     ht_tensor *running_var;
     ht_tensor *weight, *bias; /* (C), or NULL; not owned */

@@ -35,7 +35,7 @@ ht_ctc_options ht_ctc_options_default(void)
     return (ht_ctc_options){.size = sizeof(ht_ctc_options), .reduction = HT_MEAN};
 }
 
-/* Kept for backward, beside the tensors. */
+/* Kept for backward, in addition to the tensors. */
 typedef struct ctc {
     int64_t width, blank;
     bool zero_infinity;

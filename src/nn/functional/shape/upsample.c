@@ -94,7 +94,8 @@ static double cubic(double d)
 }
 
 /* Element and weight of each tap of value j; how many there are. As in PyTorch, the nearest element is
- * found in float32, and linear modes copy an axis that keeps its length, also beside a scale. */
+ * found in float32, and linear modes copy an axis that keeps its length, also if a scale is
+ * given. */
 static int taps_of(const resized *axis, int64_t j, int64_t element[TAPS], double weight[TAPS])
 {
     double at = axis->align_corners ? axis->step * (double)j : axis->step * ((double)j + 0.5) - 0.5;

@@ -43,7 +43,7 @@ static bool check_groups(const char *what, ht_tensor *const in[], int64_t groups
     return true;
 }
 
-/* The channels of x, or of a bias beside the transposed form. */
+/* The channels of x, or of the bias of the transposed form. */
 static bool check_channels(const char *what, bool transposed, ht_tensor *const in[], int64_t groups)
 {
     const ht_body *other = in[transposed ? HT_CONV_BIAS : HT_CONV_X] != NULL

@@ -21,8 +21,8 @@ typedef struct ht_transformer_masks {
     bool is_causal;
 } ht_transformer_masks;
 
-/* Whether options, and the sizes beside them, are those of a layer: what its children would refuse
- * is named as the caller knows it (transformer_layer.c). */
+/* Whether options and sizes are valid for a layer: what its children would refuse is named as the
+ * caller knows it (transformer_layer.c). */
 ht_status ht__transformer_check(const char *what, int64_t d_model, int num_heads,
                                 const ht_transformer_options *options);
 

@@ -70,7 +70,7 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
     return self;
 }
 
-/* What an update does to all tensors. */
+/* The update of all tensors. */
 typedef struct update {
     double count; /* of updates before this one */
     const ht_averaged_model_options *options;

@@ -23,7 +23,7 @@ struct orthogonal {
 
 static const char what[] = "ht_nn_orthogonal";
 
-/* Ones on the diagonal, beside x. */
+/* Ones on the diagonal, on the device and communicator of x. */
 static ht_tensor *eye(ht_tensor *like, int64_t rows, int64_t columns)
 {
     return ht_eye_ext(rows, columns, ht_tensor_dtype(like), HT_NONE, like->body->storage->device,

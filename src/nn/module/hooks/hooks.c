@@ -17,7 +17,7 @@ bool ht__hooks_next(ht_hook_walk *walk)
 {
     const ht_module *module = walk->module;
 
-    /* The list is read anew for each: it may have changed. */
+    /* The list is read again for each: it may have changed. */
     for (int i = 0; i < module->hook_count && module->hooks[i].id <= walk->last; i++) {
         if (module->hooks[i].id <= walk->hook.id || module->hooks[i].kind != walk->kind)
             continue;

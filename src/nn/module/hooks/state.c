@@ -78,7 +78,7 @@ ht_status ht__hooks_before_state(ht_module *tree)
     return status;
 }
 
-/* What the hooks of one module make of a state. NULL after an error. */
+/* The state that the hooks of one module return. NULL after an error. */
 static ht_value *change(const char *what, const struct place *place, ht_hook_kind kind,
                         ht_value *state)
 {

@@ -21,7 +21,8 @@ ht_module *ht__parametrization_list(ht_module *module, const char *name);
 /* The originals of a list as a value: the one tensor, or a list of them. Scoped. */
 ht_value *ht__parametrization_originals(ht_module *list);
 
-/* What a list makes of its originals. Scoped; NULL after an error of the public function `what`. */
+/* The result that a list computes from its originals. Scoped; NULL after an error of the public
+ * function `what`. */
 ht_tensor *ht__parametrization_value(const char *what, ht_module *list);
 
 /* Renews the parametrized slots of the module itself. False after an error. */

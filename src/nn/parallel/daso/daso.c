@@ -63,7 +63,7 @@ void ht__daso_tell(const ht_daso *daso)
     ht_log_write0(daso->options.verbose ? HT_LOG_WARN : HT_LOG_INFO, "DASO: %s", text);
 }
 
-/* Who exchanges what, and what may not be meant. */
+/* The groups that exchange, and warnings about settings that may be mistakes. */
 static void tell_plan(const ht_daso *daso)
 {
     const ht_daso_schedule *s = &daso->schedule;
@@ -232,7 +232,7 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
 }
 
-/* All ranks alike, whatever the epoch that is left had made of them. */
+/* The same on all ranks, whatever the abandoned epoch had made of them. */
 static ht_status unite(const char *what, ht_daso *daso)
 {
     ht_status status = ht__daso_receive(daso);

@@ -10,8 +10,9 @@
 #include "optim/flat_tensors.h"
 #include "optim/optim.h"
 
-/* Who talks to whom. The ranks at place k of their nodes are group k. There are as many groups as
- * the smallest node has ranks: those beyond never send, and a node counts by all its ranks. */
+/* The groups that exchange. The ranks with index k on their nodes are group k. There are as many
+ * groups as the smallest node has ranks: those beyond never send, and a node counts by all its
+ * ranks. */
 typedef struct ht_daso_groups {
     ht_comm *node;        /* owned */
     ht_comm *group;       /* owned; one rank of each node, node by node; NULL: not in a group */
@@ -57,7 +58,7 @@ struct ht_daso {
     int parameters, states;  /* parts of it: to send; before the optimizer's state, */
     int shared;              /* to average in blocking exchanges */
     ht_tensor *values;       /* owned; its view of the parameters */
-    ht_flat_tensors *agreed; /* owned; what all ranks last had alike; NULL: nobody asks */
+    ht_flat_tensors *agreed; /* owned; last values common to all ranks; NULL: unused */
     ht_tensor *outer;        /* owned; momentum of outer steps; NULL: there are none */
     ht_tensor *travelling;   /* owned; parameters on their way between nodes */
     ht_daso_flight flight;
@@ -78,15 +79,16 @@ ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer
 /* daso/model.c. The model, all ranks having the same values. NULL wrapper: there is none. `what`
  * names the caller. Agrees. */
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper);
-/* What an epoch has; all ranks the same number. `what` names the caller. Collective. */
+/* Sets the number of batches of an epoch, the same on all ranks. `what` names the caller.
+ * Collective. */
 ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches);
-/* Waits for what is outstanding; the wrapper averages inside nodes again. */
+/* Waits for pending exchanges; the wrapper averages inside nodes again. */
 void ht__daso_drop_model(ht_daso *daso);
 /* Whether the batch that comes is averaged inside nodes. */
 ht_status ht__daso_prepare(ht_daso *daso);
 
 /* daso/buffers.c. For daso->model, from the values it has; HT_ERR_SHAPE, on all ranks, where they
- * have models of different sizes. Collective. fini waits for what is outstanding. */
+ * have models of different sizes. Collective. fini waits for pending exchanges. */
 ht_status ht__daso_buffers_init(const char *what, ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
 
@@ -114,7 +116,7 @@ bool ht__daso_same_layout(const ht_daso *daso, const double *nodes, int64_t rank
 void ht__daso_describe_layouts(const ht_daso *daso, const double *nodes, int64_t ranks,
                                ht_daso_layout_text theirs, ht_daso_layout_text ours);
 
-/* daso/exchange.c. What is due after the batch; receives what is outstanding. Filled into
+/* daso/exchange.c. The actions due after the batch; receives pending exchanges. Filled into
  * daso->report. */
 ht_status ht__daso_exchange(ht_daso *daso);
 ht_status ht__daso_receive(ht_daso *daso);

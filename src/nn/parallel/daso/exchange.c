@@ -217,8 +217,8 @@ static ht_status merge(void *user, int64_t begin, int64_t end)
 }
 
 /* One rank of each node has the sum, which has the same bits on all of them: each tells its node
- * first whether it is finite, so that all ranks fail together or none. What this node's parameters
- * became meanwhile is its own, and seen by all when it is sent. */
+ * first whether it is finite, so that all ranks fail together or none. Updates of this node
+ * meanwhile stay on it; all nodes see them when they are sent. */
 ht_status ht__daso_receive(ht_daso *daso)
 {
     ht_daso_flight *flight = &daso->flight;

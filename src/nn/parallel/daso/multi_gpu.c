@@ -34,7 +34,8 @@ static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *co
     return ht__agree(name, all, status);
 }
 
-/* All ranks of all nodes begin alike; inside a node nothing is left to compare. */
+/* All ranks of all nodes begin with the same parameters; inside a node nothing is left to
+ * compare. */
 static ht_status start(ht_module *module, ht_daso *daso)
 {
     const char *named = ht__named(name);

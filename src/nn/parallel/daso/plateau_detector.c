@@ -88,7 +88,7 @@ ht_status ht_plateau_detector_reset(ht_plateau_detector *detector)
     return HT_SUCCESS;
 }
 
-/* What a value has to pass. A part of the best counts by its size, so that an improvement of a
+/* The threshold of a value. A part of the best counts by its size, so that an improvement of a
  * negative metric is one in the same direction. */
 static double bar(const ht_plateau_detector *detector)
 {

@@ -60,7 +60,7 @@ void ht__daso_schedule_resume(ht_daso_schedule *s)
         enter(s);
 }
 
-/* Exchange more often on a plateau; where that is no longer possible, begin again. */
+/* Exchange more often on a plateau; if that is no longer possible, reset the skips. */
 static void cycle(ht_daso_schedule *s)
 {
     int64_t local = at_least_1(s->max_global_skips / s->local_skip_factor);

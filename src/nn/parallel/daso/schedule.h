@@ -18,9 +18,9 @@ typedef struct ht_daso_schedule {
     int64_t wait;        /* batches from sending to receiving */
 } ht_daso_schedule;
 
-/* What the batch `batch` of `batches` does after its update. */
+/* The action of batch `batch` of `batches` after its update. */
 typedef struct ht_daso_actions {
-    bool receive;  /* and merge what is outstanding */
+    bool receive;  /* and merge pending exchanges */
     bool send;     /* then, without waiting */
     bool blocking; /* or the mean over all ranks, at once */
 } ht_daso_actions;

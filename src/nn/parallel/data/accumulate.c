@@ -113,8 +113,8 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
     return options->averaging == HT_AVERAGE_MEAN ? 1.0 / options->accumulation_steps : 1;
 }
 
-/* A mean over the passes that there were, instead of accumulation_steps; what was there before the
- * group stays as it is. */
+/* A mean over the passes that there were, instead of accumulation_steps; earlier gradients stay as
+ * they are. */
 static ht_status stretch(ht_data_parallel *dp, int i, ht_tensor *grad)
 {
     const double factor = (double)dp->reducer->options.accumulation_steps / dp->group;

@@ -73,7 +73,8 @@ static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *f
                    what, dp->pass_weight, forward->weight);
 }
 
-/* What the forward passes that the loss reaches say of this pass; whether it reaches any. */
+/* The facts about this pass from the forward passes that the loss reaches; whether it reaches
+ * any. */
 static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
 {
     bool reaches = false;
@@ -108,7 +109,7 @@ static void take_reached(ht_data_parallel *dp)
     dp->weight = NAN;
 }
 
-/* What the seed of this pass is multiplied by. */
+/* The factor of the seed of this pass. */
 static double factor_of(const ht_data_parallel *dp)
 {
     return dp->pass_weight == 0 ? 0 : ht__dp_seed_scale(dp);
@@ -200,8 +201,8 @@ static double begin_reached(ht_tensor *root)
     return scale;
 }
 
-/* Whose output the loss is made of. A loss of another model in between reaches nobody. Mostly the
- * walk ends at the first node that it meets behind the loss. */
+/* Whose output the loss is made of. A loss of another model in between reaches no wrapper. Mostly
+ * the walk ends at the first node that it meets behind the loss. */
 static bool meet_nodes(ht_tensor *root)
 {
     int unmet = 0, armed;

@@ -42,7 +42,7 @@ static bool is_trainable(ht_module *module, ht_slot *slot)
            ht_tensor_requires_grad(*ht__slot_place(module, slot));
 }
 
-/* A parameter of the module itself would be nobody's, and so would what it is computed from. */
+/* A parameter of the module itself would belong to no wrapper, and so would the originals of it. */
 static ht_status check_root(ht_module *module, ht_comm *comm)
 {
     for (int i = 0; i < module->slot_count; i++) {

@@ -8,7 +8,7 @@
 
 static const char *const kinds[] = {"nothing", "a tensor", "a number", "a list", "a map"};
 
-/* What is joined: as many values as parts. */
+/* The parts to join: as many values as parts. */
 struct join {
     const char *what;
     const ht_device_layout *layout;

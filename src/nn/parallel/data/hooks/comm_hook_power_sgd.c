@@ -19,7 +19,7 @@
 #include "ht/manipulations.h"
 #include "ht/kernels/random.h"
 
-/* What is kept for a bucket: flat tensors, owned, NULL where they are not needed. */
+/* The state of a bucket: flat tensors, owned, NULL where they are not needed. */
 typedef struct bucket_memory {
     bool compressed; /* in this pass */
     bool has_q;      /* from an earlier step */
@@ -192,7 +192,8 @@ static bucket_memory *memory_of(ht_power_sgd *state, int number)
     return &state->buckets[number];
 }
 
-/* Memory for this layout of the bucket. Another one than in the step before begins anew. */
+/* Memory for this layout of the bucket. A different one than in the step before starts from
+ * zero. */
 static ht_status make_memory(const ht_power_sgd *state, bucket_memory *memory, ht_tensor *buffer,
                              const matrix *end)
 {
@@ -310,8 +311,9 @@ static ht_status check_finite(ht_tensor *x, bool *finite)
     return status;
 }
 
-/* After a gradient that was infinite or NaN on some rank nothing of it may stay: what is left out
- * would be NaN for ever, and so would the next Q. All ranks have the same sums, and decide alike.
+/* After a gradient that was infinite or NaN on some rank nothing of it may stay: the unsent part
+ * would stay NaN, and so would the next Q. All ranks have the same sums, and decide in the same
+ * way.
  */
 static ht_status keep_what_is_left_out(const ht_power_sgd *state, bucket_memory *memory,
                                        ht_grad_bucket *bucket)

@@ -59,7 +59,7 @@ static inline bool ht__bucket_is_staged(const ht_bucket *bucket)
     return bucket->staging != bucket->storage;
 }
 
-/* What a parameter's flag says of this rank; the flags of the ranks are summed. */
+/* The meaning of a parameter's flag for this rank; the flags of the ranks are summed. */
 #define HT_FLAG_USED    1.0
 #define HT_FLAG_MISSING 1048576.0 /* more than there are ranks; exact as float32 */
 
@@ -83,16 +83,16 @@ struct ht_reducer_param {
     ht_tensor *tensor;   /* retained */
     char *name;          /* owned */
     int bucket, flag;    /* which one, and which of its flags */
-    ht_tensor *view;     /* owned; its slot, which waits for the average, whoever reads it */
+    ht_tensor *view;     /* owned; its slot, which waits for the average on any read */
     ht_tensor *inside;   /* owned; the same for what the reducer does with it */
     ht_guard guard;      /* over the parameter, while an update is due; */
-    ht_guard own;        /* over a gradient that is no view; and the states of that update */
+    ht_guard own;        /* over a gradient that is not a view; and the states of that update */
     ht_guard states[HT_OPTIMIZER_STATES];
     ht_tensor *grad; /* not owned, to compare: what the gradient was when it became ready */
     uint64_t hook;
     ht_presence presence;
     int64_t updated;           /* elements of an update that is made part by part */
-    bool updating;             /* a part is made: it writes what is guarded */
+    bool updating;             /* a part is made: it writes guarded memory */
     bool unused;               /* this pass counts on having no gradient for it on this rank */
     bool fired;                /* got a gradient in the first pass: static_graph */
     uint64_t reached;          /* the last walk from an output that met it */
@@ -120,7 +120,7 @@ typedef struct ht_pass_head {
     double buffers; /* active ranks that renew buffers instead: no gradients follow */
 } ht_pass_head;
 
-/* What guards call, each with the bytes that are wanted: it waits, and makes the updates due. */
+/* The functions of guards, each with the requested bytes: it waits, and makes the updates due. */
 typedef struct ht_bringing {
     void (*parameter)(void *param, int64_t begin, int64_t end, bool in_parts);
     void (*all_of)(void *param, int64_t begin, int64_t end, bool in_parts);
@@ -153,7 +153,7 @@ typedef enum ht_joining { HT_JOINING_OFF, HT_JOINING_ALL, HT_JOINING_ACTIVE } ht
 typedef struct ht_stop {
     bool mine;   /* this rank asks for it */
     bool asked;  /* some rank does, in a head that has come to this one */
-    bool agreed; /* the same of passes that are over: all ranks know it alike */
+    bool agreed; /* the same of passes that are over: all ranks know it */
 } ht_stop;
 
 struct ht_reducer {
@@ -245,8 +245,8 @@ void ht__bucket_set_flag(const ht_bucket *bucket, int flag, double value);
 
 /* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
  * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
- * finds out whether a gradient begins anew, take_over makes a share of an average that is kept;
- * open does the rest, where idle ranks are ready at once. break: a pass of this rank failed;
+ * finds out whether the next gradient overwrites, take_over makes a share of an average that is
+ * kept; open does the rest, where idle ranks are ready at once. break: a pass of this rank failed;
  * lossless: the loss that would begin one is missing. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
 void ht__reducer_note_zeroing(ht_reducer_param *param);
@@ -256,13 +256,14 @@ void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
 
-/* reducer_post.c. Starts what is ready of a pass whose turn it is: whether that was the last of it;
- * and of all passes in their turn. post_all: everything of this pass, and of those before it, which
- * have ended too. No bucket leaves before the head has come; scale makes a sum the average. */
+/* reducer_post.c. Starts the ready buckets of a pass whose turn it is: whether that was the last of
+ * it; and of all passes in their turn. post_all: everything of this pass, and of those before it,
+ * which have ended too. No bucket leaves before the head has come; scale makes a sum the
+ * average. */
 bool ht__reducer_post(ht_reducer *reducer);
 void ht__reducer_queue(ht_reducer *reducer); /* waits for something else post it, too */
 void ht__reducer_post_ready(const ht_reducer *reducer);
-void ht__reducer_close(ht_reducer *reducer); /* what is not ready by now contributes zeros */
+void ht__reducer_close(ht_reducer *reducer); /* gradients that are not ready contribute zeros */
 void ht__reducer_progress(void *reducer);    /* never waits */
 ht_status ht__reducer_post_all(ht_reducer *reducer);
 bool ht__reducer_has_head(ht_reducer *reducer);
@@ -272,8 +273,8 @@ bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its g
 /* A head without a pass after it: its sum is in reducer->head. */
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);
 
-/* reducer_join.c. What a rank out of data does while others are not: takes part in what they do
- * next. And the announcement of those that renew buffers; and a gradient counts no more. */
+/* reducer_join.c. The work of a rank without data while others have some: takes part in what they
+ * do next. And the announcement of those that renew buffers; and a gradient counts no more. */
 typedef enum ht_shadow { HT_SHADOW_OVER, HT_SHADOW_PASS, HT_SHADOW_BUFFERS } ht_shadow;
 ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow);
 ht_status ht__reducer_announce_buffers(ht_reducer *reducer);
@@ -298,7 +299,7 @@ void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 void ht__reducer_walk(ht_reducer *reducer, const ht_value *outputs);
 void ht__reducer_expect(ht_reducer *reducer);
 ht_presence ht__reducer_presence(const ht_reducer_param *param, bool has_grad);
-void ht__reducer_surprise(const ht_reducer_param *param); /* a gradient nobody counted on */
+void ht__reducer_surprise(const ht_reducer_param *param); /* an unexpected gradient */
 
 /* reducer_report.c. sent: all its sums have been started; look: starts the reports of those that have come and
  * miss something; never waits. name_missing makes the error of the reports. */

@@ -36,7 +36,8 @@ static int compare_begins(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Sorted, whoever shares memory with an earlier one does so with the one that ends last. */
+/* After sorting, a tensor that shares memory with an earlier one shares it with the one that ends
+ * last. */
 static bool find_overlap(span *spans, int count, const char *names[2])
 {
     const span *last = NULL;

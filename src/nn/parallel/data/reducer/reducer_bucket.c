@@ -20,7 +20,7 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
     for (int i = 0; i < count; i++) {
         ht__guard_clear(&buckets[i].guard);
         ht__hook_bucket_free(buckets[i].hooked);
-        if (buckets[i].op != NULL) /* after a failure nobody has waited for it */
+        if (buckets[i].op != NULL) /* after a failure no code has waited for it */
             ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
         if (ht__side_copy_end(&buckets[i].fetch) != 0)
             ht__kernel_failed(buckets[i].reducer->comm, buckets[i].what);

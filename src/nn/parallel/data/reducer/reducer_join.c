@@ -27,7 +27,8 @@ void ht__reducer_forget(ht_reducer_param *param)
     param->weight = 0;
 }
 
-/* Zeros; or what nobody has seen yet; or this rank's share of an average that the others add to. */
+/* Zeros; or one that no code has seen yet; or this rank's share of an average that the others add
+ * to. */
 static ht_status contribute(ht_reducer *reducer, bool unsent)
 {
     bool mean_of_active = reducer->joining == HT_JOINING_ACTIVE &&

@@ -196,7 +196,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
     return status == HT_SUCCESS ? ht__reducer_open(reducer, idle, head_due) : status;
 }
 
-/* A pass of this rank that nobody can complete: its flags tell the others, at once, for what the
+/* A pass of this rank that cannot be completed: its flags tell the others, at once, for what the
  * program does after the error may never bring it back to this pass. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
 {

@@ -229,7 +229,7 @@ bool ht__reducer_post(ht_reducer *reducer)
     return true;
 }
 
-/* Posts what is ready: of the pass whose turn it is, and then of those after it. */
+/* Posts the ready buckets: of the pass whose turn it is, and then of those after it. */
 void ht__reducer_post_ready(const ht_reducer *reducer)
 {
     ht_reducer *turn;

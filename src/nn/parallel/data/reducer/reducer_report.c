@@ -157,7 +157,7 @@ bool ht__bucket_misses(const ht_bucket *bucket, int flag)
     return sum > 0 && sum >= HT_FLAG_MISSING / 2 * bucket->reducer->scale;
 }
 
-/* Averages that somebody has waited for have been looked at. */
+/* Averages that were waited for have been examined. */
 static bool is_under_way(const ht_bucket *bucket)
 {
     if (bucket->state != HT_BUCKET_IN_FLIGHT)
@@ -176,7 +176,7 @@ static bool has_come(const ht_reducer *reducer)
 }
 
 /* The verdict says it of all parameters, and of a rank that misses none but brings nothing of use.
- * Whoever has had the last bucket has looked at that. */
+ * A rank that has the last bucket has examined that. */
 static bool misses_some(const ht_reducer *reducer)
 {
     const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];
@@ -221,7 +221,8 @@ void ht__reducer_end_report(ht_reducer *reducer)
     reducer->report = NULL;
 }
 
-/* Of the lowest rank without a loss, or with gradients of no use: what its program has seen. */
+/* The error of the lowest rank without a loss, or with unusable gradients: what its program has
+ * seen. */
 static ht_status code_of(const ht_reducer *reducer, bool *broken)
 {
     ht_status code = HT_SUCCESS;

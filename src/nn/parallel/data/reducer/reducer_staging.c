@@ -24,7 +24,7 @@ ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes)
     return HT_SUCCESS;
 }
 
-/* What follows the flags. */
+/* The data after the flags. */
 static size_t begin_of(const ht_bucket *bucket)
 {
     return (size_t)bucket->all->body->offset * ht_dtype_size(bucket->dtype);

@@ -166,7 +166,7 @@ ht_status ht__reducer_drain(void *user)
     return status;
 }
 
-/* The program has put another gradient in place, or changed one that is no view: that one counts.
+/* The program has set another gradient, or changed one that is not a view: that one counts.
  */
 static ht_status take_users_gradient(ht_reducer_param *param)
 {

@@ -7,7 +7,8 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
-/* The average for a gradient that is no view. What the program put in its place meanwhile stays. */
+/* The average for a gradient that is not a view. A gradient that the program set meanwhile
+ * stays. */
 static ht_status deliver(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;
