@@ -10,8 +10,8 @@
 /* NULL, or what is wrong, on the rank that sees it. */
 const char *files_check(const struct options *options);
 
-/* The rows of a step, for who wants to know which ones a run has seen. What cannot be written is
- * said once, and makes job->failed. */
+/* The rows of a step, for who wants to know which ones a run has seen. A failed write is reported
+ * once, and sets job->failed. */
 void files_log_rows(struct job *job, const ht_batch *batch);
 
 #endif

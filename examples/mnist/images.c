@@ -77,7 +77,7 @@ static void leave_a_cleaner(void)
     _exit(0);
 }
 
-/* In a folder that nobody else can write to. */
+/* In a folder that only this user can write to. */
 static void make_temporary(void)
 {
     const char *folder = getenv("TMPDIR");

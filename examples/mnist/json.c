@@ -63,7 +63,7 @@ static double time_at(const ht_timeline_times *t, size_t offset)
     return *(const double *)(const void *)((const char *)t + offset);
 }
 
-/* Of an epoch's training, over the ranks. */
+/* Writes the profile of an epoch's training over the ranks. */
 static void put_profile(FILE *file, const ht_timeline_summary *profile)
 {
     fprintf(file, ",\n  \"profile\": {\n    \"steps\": %" PRId64, profile->steps);

@@ -275,7 +275,7 @@ static void set_usual(struct options *o)
         o->average_every = 4;
 }
 
-/* What no option shows by itself. */
+/* Checks combinations of options. */
 static const char *check_together(const struct options *o)
 {
     if (!isfinite(o->lr * pow(o->gamma, (double)o->epochs)))

@@ -34,7 +34,7 @@ static void open_hierarchical(struct parallel *parallel, ht_module *net)
 {
     int node, ranks = ht_comm_size(HT_COMM_WORLD);
 
-    /* Nets are made of one seed, or of one file: nodes start alike. */
+    /* Nets are made of one seed, or of one file: nodes start with the same parameters. */
     ht_comm_topology(HT_COMM_WORLD, NULL, &node, NULL, NULL);
     parallel->node = ht_comm_split(HT_COMM_WORLD, node, ht_comm_rank(HT_COMM_WORLD));
     parallel->model = ht_nn_data_parallel(net, parallel->node, parallel->optimizer, true);

@@ -47,8 +47,8 @@ void parallel_tell(struct parallel *parallel);
 
 bool parallel_cools_down(const struct parallel *parallel); /* DASO's last phase */
 
-/* What --save keeps beyond model and optimizer, into `state`; and back, after these. NULL, or what
- * is wrong. Collective. */
+/* Puts the state for --save beyond model and optimizer into `state`; and back, after these. NULL,
+ * or the fault. Collective. */
 void parallel_save(struct parallel *parallel, ht_value *state);
 const char *parallel_resume(struct parallel *parallel, const ht_value *state);
 

@@ -68,7 +68,7 @@ HT_BEGIN_DECLS
     X(HT_ERR_STATE, "call not allowed in this state")                        \
     X(HT_ERR_MEMORY, "out of memory")                                        \
     X(HT_ERR_IO, "input or output failed")                                   \
-    X(HT_ERR_FORMAT, "file content is not what was expected")                \
+    X(HT_ERR_FORMAT, "file content is invalid")                              \
     X(HT_ERR_TIMEOUT, "a rank did not come in time")                         \
     X(HT_ERR_UNSUPPORTED, "not available in this build or on this machine")
 

@@ -120,7 +120,7 @@ static void device_properties(int index, size_t *memory, int *cores)
     *cores = properties.cores;
 }
 
-/* After an error, too, it waits for the copies: their memory is somebody else's next. */
+/* After an error, too, it waits for the copies: their memory gets another owner next. */
 static int synchronize(void *stream)
 {
     ht_cuda_device *device = stream;

@@ -6,7 +6,7 @@
 #include "core/autograd/autograd.h"
 #include "core/autograd/engine.h"
 
-/* What the node would have reached is abandoned, too, as long as anybody waits. */
+/* The nodes that this one would have reached are abandoned, too, as long as any rank waits. */
 static void push_inputs(ht_node_queue *queue, const ht_node *node)
 {
     for (int i = 0; i < node->input_count; i++) {

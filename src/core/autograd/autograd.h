@@ -32,7 +32,7 @@ static inline ht_dtype ht__product_dtype(ht_dtype dtype)
 void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
 
 /* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
- * Who waits for them may take them, where nothing else will be added and `grad` is the leaf's own.
+ * Waiting code may take them if nothing else will be added and `grad` is the leaf's own.
  */
 void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n);
 
@@ -72,7 +72,7 @@ void ht__backward_leave(ht_backward_observer *observer);   /* who is not there: 
 /* ht_backward; errors of the loss name the public function `what`. */
 ht_status ht__backward(const char *what, ht_tensor *loss);
 
-/* What the engine tells them; begins: the product; failed: whether anyone heard it. */
+/* Calls from the engine to observers; begins: the product; failed: whether anyone heard it. */
 double ht__backward_begins(ht_tensor *root);
 void ht__backward_progress(void);
 bool ht__backward_failed(bool begun, ht_tensor *root);

@@ -42,7 +42,7 @@ const char *ht__unnamed(void);
  * name is NULL". ht_error_get is the code of both. */
 #define HT_IS_NULL(operand, what, name) HT_IS_NULL_ON(NULL, operand, what, name)
 
-/* The same on a communicator, for the place of a result beside an operand that is there. */
+/* The same, with the error raised on `comm`, the communicator of another operand. */
 #define HT_IS_NULL_ON(comm, operand, what, name) \
     (ht__alive(operand, what, name) == NULL && ht__fail_null(comm, what, name))
 bool ht__fail_null(ht_comm *comm, const char *what, const char *name);
@@ -154,8 +154,8 @@ void ht__object_init(void *object, ht_kind *kind); /* count 1 */
 bool ht__hold(void *object);
 void ht__object_fini(void *object); /* called by destroy: leak accounting */
 
-/* While an object stays, it is there whoever retains and releases it, and nobody counts. Set and
- * unset by its owner, who has the only count that is left then. */
+/* While an object stays, retaining and releasing do not count its references. Set and unset by its
+ * owner, who has the only count that is left then. */
 void ht__object_stay(void *object, bool stay);
 static inline int ht__object_count(const void *object)
 {

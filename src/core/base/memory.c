@@ -31,7 +31,7 @@ typedef struct block {
     struct block *next;
 } block;
 
-/* Of the calling thread. Its address is a call, so each function asks for it once. */
+/* The blocks of the calling thread. Its address is a call, so each function asks for it once. */
 typedef struct kept {
     block *free[BLOCK_CLASSES];
     size_t bytes;
@@ -141,7 +141,7 @@ static size_t block_class(size_t bytes)
     return (bytes + BLOCK_STEP - 1) / BLOCK_STEP - 1;
 }
 
-/* What another one has freed, with whatever is in it; NULL: there is none. */
+/* A block that was freed, with its content; NULL: there is none. */
 static inline void *take(size_t bytes)
 {
     size_t class = block_class(bytes);

@@ -29,7 +29,7 @@ static struct gone ring[KEPT], *lists[LISTS];
 static size_t released; /* in all */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of the calling thread. */
+/* The entered place of the calling thread. */
 static _Thread_local struct {
     const char *how; /* NULL: no place entered */
     const void *where;

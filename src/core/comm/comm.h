@@ -109,8 +109,9 @@ typedef struct ht_call {
     ht_dtype dtype, wire;
     int64_t count, rows; /* rows: of the whole that is gathered */
     ht_sides sides;
-    /* Rows of each rank's part, the same on all ranks; NULL: those of ht_comm_chunk. Of a deal:
-     * those sent to each rank, then those that come from each, and nobody else's matter. */
+    /* Rows of each rank's part, the same on all ranks; NULL: those of ht_comm_chunk. For a deal:
+     * those sent to each rank, then those that come from each; the parts of other pairs do not
+     * matter. */
     const int64_t *counts;
     int ndim;
     const int64_t *lshape; /* of the local part that a message shows; NULL: none */

@@ -49,7 +49,8 @@ static int member_of(const group *g, int number)
     return number < folded ? 2 * number : number + folded;
 }
 
-/* Of all members whose numbers are this one where `mask` has bits: they lie together. */
+/* The places of all members whose numbers equal `number` in the bits of `mask`: they are
+ * adjacent. */
 static range places_of(const group *g, int number, int mask)
 {
     range places = {INT64_MAX, 0};

@@ -78,7 +78,7 @@ static move move_sum(const slot *s, const exchange_step *step)
     return (move){.send = {keep}, .receive = {give}};
 }
 
-/* Of places to elements. */
+/* The elements of places. */
 static range pieces(const slot *s, const ht_exchange *exchange, range places)
 {
     int64_t width = s->n / exchange->size;

@@ -147,7 +147,7 @@ static bool claim(shared_slice *slice, uint64_t use)
                                                    memory_order_relaxed, memory_order_relaxed);
 }
 
-/* Of what the ranks of the node have. */
+/* Sums the data of the ranks of the node. */
 static void sum_slice(const ht_exchange *exchange, const ht_exchange_op *op, int slice,
                       double scale)
 {

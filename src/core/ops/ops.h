@@ -32,8 +32,8 @@ ht_tensor *ht__new_at(const char *what, int ndim, const int64_t shape[], ht_dtyp
 ht_status ht__item(const char *what, ht_tensor *x, double *value);
 
 /* The values of x (its local part) as row-major `dtype` in host memory, where ht__body_data is an
- * address: x itself where it is that, else a copy that no graph knows. NULL, and NULL operands
- * alike, after an error. Scoped. */
+ * address: x itself where it is that, else a copy that no graph knows. NULL, and NULL operands,
+ * after an error. Scoped. */
 ht_tensor *ht__on_host(const char *what, ht_tensor *x, ht_dtype dtype);
 
 /* ht_to_device, by a copy in parallel with the work of the device if possible: what the device is

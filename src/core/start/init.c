@@ -58,7 +58,7 @@ static void check_room(void)
             (long long)(limit >> 20));
 }
 
-/* The program finalises MPI. What calls it without being asked ends now; nothing here is
+/* The program finalises MPI. Threads that call it by themselves end now; nothing here is
  * collective, and objects stay as they are, because the program may hold any of them. */
 static void on_mpi_end(void)
 {

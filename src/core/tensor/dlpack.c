@@ -94,7 +94,7 @@ static ht_device *device_of(const char *what, const dl_tensor *from)
 }
 
 /* ---- lent ------------------------------------------------------------------------------------ */
-/* After ht_finalize the memory has been reported as a leak, and nobody is there to take it. */
+/* After ht_finalize the memory has been reported as a leak, and no owner is left to take it. */
 static void give_back(void *storage, void *memory)
 {
     if (!ht__process.ended)

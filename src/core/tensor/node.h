@@ -112,7 +112,7 @@ extern _Thread_local ht_told *ht__told_now; /* NULL: no step of a pass runs */
 ht_waiting *ht__waiting_new(ht_node *node, ht_segment *segment); /* one of the two */
 void ht__waiting_free(ht_waiting *gone);                         /* NULL: nothing */
 bool ht__waiting_any(void);                                      /* of any thread */
-/* Of those that this thread recorded, the nodes at whose turns a pass waits; nodes: owned array of
+/* The nodes that this thread recorded and at whose turns a pass waits; nodes: owned array of
  * retained ones. Another thread may release any of them meanwhile. */
 int ht__waiting_find(ht_node ***nodes);
 void ht__waiting_clear(ht_node **place);          /* in a segment that may be among them */

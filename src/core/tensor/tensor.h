@@ -22,7 +22,7 @@ typedef struct ht_storage {
 
 ht_storage *ht__storage_new(ht_device *device,
                             size_t bytes); /* NULL: out of memory, no error set */
-/* Memory of somebody else's, who gets `user` back at the end; free NULL: keeps it all along. */
+/* Memory of another owner, who gets `user` back at the end; free NULL: keeps it all along. */
 ht_storage *ht__storage_lend(ht_device *device, void *memory, void (*free)(void *user), void *user);
 void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the version */
 
@@ -230,14 +230,14 @@ typedef struct ht_operand {
 } ht_operand;
 
 /* Fills `loop`: sorts axes by the strides of operand 0, drops those of length 1, merges neighbours.
- * Of its call's operands, the first is written. */
+ * The first of its call's operands is written. */
 void ht__loop_fill(ht_loop *loop, int ndim, const int64_t lshape[], int count,
                    const ht_operand operands[]);
 ht_operand ht__operand(const ht_body *body);
 
 /* Then: which bytes the loop reaches. beyond: elements that the kernel reaches from each element of
  * the loop, for each operand; NULL: the element alone. Costs nothing on a device whose memory the
- * host reaches: there nobody asks. */
+ * host reaches: there no code asks. */
 void ht__loop_reach(ht_loop *loop, const ht_device *device, int count, const ht_operand operands[],
                     const ht_reach beyond[]);
 

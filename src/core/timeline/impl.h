@@ -27,8 +27,9 @@ typedef struct timeline_names {
 
 const char *ht__timeline_keep(timeline_names *names, const char *text);
 
-/* Written by its thread alone, but for `written`, and read by whoever writes the file: records up
- * to `count`. Kept until the process ends; taken over by a later thread of the same name. */
+/* Written by its thread alone, but for `written`, and read by the thread that writes the file:
+ * records up to `count`. Kept until the process ends; taken over by a later thread of the same
+ * name. */
 typedef struct timeline_thread {
     struct timeline_thread *next;
     const char *role; /* a literal */

@@ -23,7 +23,7 @@ atomic_bool ht__timeline_on;
 static _Thread_local timeline_thread *mine;
 static _Thread_local const char *role = "thread";
 
-/* Of the file, and of the list of threads. */
+/* The lock of the file, and of the list of threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static timeline_thread *threads;
 static int thread_count;

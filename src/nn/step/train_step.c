@@ -126,8 +126,8 @@ static ht_status begin(const char *what, ht_optim_wrapper *wrapper, ht_module *m
     return status;
 }
 
-/* Of data of this rank: the loss and its log. Data that an error took, or options that are refused,
- * are told to ranks that wait in the model. */
+/* For data of this rank: the loss and its log. Data that an error took, or options that are
+ * refused, are told to ranks that wait in the model. */
 static ht_status find_loss(const char *what, const ht_step_options *o, ht_module *model,
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {

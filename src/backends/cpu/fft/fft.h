@@ -14,7 +14,7 @@ typedef struct ht_fft_key {
 } ht_fft_key;
 
 /* Plans that are kept for all threads, the latest ones (plans.c). A plan is made under the lock,
- * read by as many threads as like, and destroyed by the last one when it is no longer kept. */
+ * read by any number of threads, and destroyed by the last one when it is no longer kept. */
 typedef struct ht_fft_plan {
     ht_fft_key key;
     void *plan;

@@ -29,7 +29,8 @@ HT_INLINE void NAME(sums)(const T *x, const T *block, int64_t k, C *sum, bool sq
     }
 }
 
-/* Of sums of squares, or of |d|; `of` is a kernel, and known where this is inlined. */
+/* Makes distances of sums of squares, or of |d|; `of` is a kernel, and known where this is
+ * inlined. */
 HT_INLINE void NAME(finish)(C *sum, int64_t count, int of, C factor)
 {
     if (of == HT_KERNEL_EUCLIDEAN) {

@@ -33,7 +33,7 @@ struct channel_of {
     ht_cuda_length inner, channels;
 };
 
-/* Of a call with elements. */
+/* For a call with elements. */
 static channel_of make_channel_of(const ht_norm_call *norm)
 {
     const int64_t work = norm->outer * norm->channels * norm->inner;
@@ -49,7 +49,7 @@ static __forceinline__ __device__ int64_t find_channel(const channel_of &c, int6
     return channel;
 }
 
-/* Of dy, and of dy (x - mean). */
+/* The sums of dy, and of dy (x - mean). */
 struct sums_about : ht_cuda_two_sums {
     double mean;
 };

@@ -28,7 +28,7 @@ struct row_norm_job {
     ht_cuda_length inner, channels, parameters;
 };
 
-/* Of a call with elements. */
+/* For a call with elements. */
 static row_norm_job job_of(const ht_row_norm_call *norm)
 {
     const int64_t work = rows_of(norm) * row_length(norm);

@@ -5,8 +5,8 @@
 #include "backends/cuda/scratch.h"
 
 /* Enough threads for any device. A thread folds at least SHORTEST elements, and joins accumulators of
- * up to JOINED bytes. Of a row, TOGETHER adjacent threads read adjacent elements, so that they use
- * whole lines of the memory; that takes up to MOST accumulators. */
+ * up to JOINED bytes. TOGETHER adjacent threads read adjacent elements of a row, so that they use
+ * complete lines of the memory; that takes up to MOST accumulators. */
 enum { WANTED = 1 << 17, MOST = 1 << 24, SHORTEST = 32, JOINED = 512, TOGETHER = 32 };
 
 static int64_t distance(int64_t stride)

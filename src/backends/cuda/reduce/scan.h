@@ -75,7 +75,7 @@ template <class row> static __global__ void ht_cuda_scan_walk(ht_cuda_scan s)
     }
 }
 
-/* Of accumulators. */
+/* A scan of accumulators. */
 template <class type> struct ht_cuda_scan_parts {
     typedef type in, acc, out;
     static __forceinline__ __device__ acc get(in x)

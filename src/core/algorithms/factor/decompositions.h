@@ -58,7 +58,7 @@ ht_tensor *ht__batch_of(const char *what, const ht_tensor *x, ht_dtype dtype, in
 ht_status ht__length(ht_tensor *x, double *length);
 /* A new matrix of this rank alone, on the device of x. */
 ht_tensor *ht__own_matrix(const char *what, const ht_tensor *x, int64_t rows, int64_t columns);
-/* The matrix x split by columns, every rank's in row-major memory that nobody else has. */
+/* The matrix x split by columns, every rank's in row-major memory without another reference. */
 ht_tensor *ht__own_columns(const char *what, ht_tensor *x);
 /* Rows `from` ... of the columns of `root`, of a local part of theirs, on every rank. */
 ht_tensor *ht__panel_of(const char *what, ht_tensor *x, int root, int64_t from);
@@ -147,7 +147,8 @@ ht_status ht__qr(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r);
 ht_status ht__lu_columns(const char *what, ht_tensor *columns, ht_tensor *carried, int64_t *pivots,
                          int64_t *info);
 
-/* x <- op(t)^-1 x for one triangular matrix t of any split, or batches alike, new; the split of b.
+/* x <- op(t)^-1 x for one triangular matrix t of any split, or of batches with the same splits,
+ * new; the split of b.
  */
 ht_tensor *ht__solve_triangle(const char *what, ht_tensor *t, ht_triangle as, ht_tensor *b);
 /* Columns of b as they are solved for: each rank's own, or, of no split or of one column, all on

@@ -198,7 +198,7 @@ static ht_tensor *for_each(ht_tensor *x, const ht_body *like)
     return ht_broadcast_to(x, like->ndim, shape);
 }
 
-/* Batches lie along their first axis alike. */
+/* Batches have the same slabs along their first axis. */
 static bool bring_together(ht_tensor **a, ht_tensor **b)
 {
     if (*a == NULL || *b == NULL)

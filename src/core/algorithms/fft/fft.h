@@ -24,8 +24,8 @@ static inline int64_t ht__fft_length(const ht_fft_line *t, bool after)
     return t->kernel == half ? t->n / 2 + 1 : t->n;
 }
 
-/* Of x of any split, in the dtype that the kernel reads: split as x. owned: x may be overwritten.
- * Gradients are off. Collective where x is split along the axis. */
+/* Transforms an x of any split, in the dtype that the kernel reads: split as x. owned: x may be
+ * overwritten. Gradients are off. Collective where x is split along the axis. */
 ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned);
 
 /* fft_local.c. The dtype of complex numbers whose parts are of this one; new memory for the result,

@@ -70,7 +70,7 @@ static ht_tensor *transform_lines(const ht_fft_line *t, ht_tensor *x, int axis, 
     return x != NULL ? ht__fft_local(&line, x, true) : NULL;
 }
 
-/* Columns transformed, in place: x is (n1, n / n1), split along 1, and nobody else's. */
+/* Columns transformed, in place: x is (n1, n / n1), split along 1, without another reference. */
 static ht_tensor *do_columns(const ht_fft_line *t, ht_tensor *x, int64_t n1)
 {
     ht_twiddle_call call = {.rows = n1, .order = t->n, .sign = t->sign};

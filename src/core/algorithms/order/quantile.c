@@ -58,7 +58,7 @@ static double value_at(const ht_quantiles *r, const double *values, double place
     return values[at];
 }
 
-/* Of one line, from the values at its places. */
+/* The quantile of one line, from the values at its positions. */
 static double interpolate(const ht_quantiles *r, const double *values, int i)
 {
     const double exact = place_of(r, i), last = values[r->targets - 1];

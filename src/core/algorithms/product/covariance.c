@@ -102,7 +102,7 @@ ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias)
     return c != NULL ? ht_astype(c, dtype) : NULL;
 }
 
-/* Of a real tensor; NaN stays. */
+/* Cuts a real tensor to [-1, 1]; NaN stays. */
 static ht_tensor *cut(ht_tensor *x)
 {
     return x != NULL ? ht_clip(x, -1, 1) : NULL;

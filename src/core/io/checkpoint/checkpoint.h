@@ -74,7 +74,7 @@ ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target
 ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);
 
 /* checkpoint_walk.c. The entries of a file, with this rank's part of each tensor. `sealed`: it has
- * a seal, which was looked at. Of this rank. */
+ * a seal, which was examined. Not collective. */
 ht_status ht__checkpoint_walk(const ht__target *target, bool plain, bool sealed,
                               ht__entries *entries);
 
@@ -102,7 +102,7 @@ typedef struct ht__seal_sum {
     uint32_t crc;
 } ht__seal_sum;
 
-/* Of what all have written and closed. Collective, agrees. */
+/* Measures the file that all ranks have written and closed. Collective, agrees. */
 ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_sum *sum);
 
 /* Seals it; `begun`: what this rank put in front of it. Rank 0's work: the error is recorded. */
@@ -131,7 +131,7 @@ ht_status ht__place_flush(const ht__target *target, const char *part); /* one ra
 ht_status ht__place_commit(const ht__target *target, const char *part, int keep);
 void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */
 /* The ages of the files that are there, FILE.1, FILE.2, ...: the first *count of at most `room`, in
- * order; others may be missing between them. Of this rank. */
+ * order; others may be missing between them. Not collective. */
 void ht__place_ages(const char *path, int ages[], int room, int *count);
 
 #endif

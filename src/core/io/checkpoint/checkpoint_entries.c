@@ -235,7 +235,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* Of all that must be the same on all ranks. */
+/* A hash of all fields that must be the same on all ranks. */
 static int64_t hash_of(const ht__entry *entry)
 {
     uint64_t hash = mix(0xcbf29ce484222325u, entry->path, strlen(entry->path));

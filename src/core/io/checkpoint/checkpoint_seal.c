@@ -72,7 +72,7 @@ void ht__seal_begin(ht__seal *seal)
     seal->own = own_crc(seal);
 }
 
-/* Of a file of this name; false: it has none. */
+/* Reads the seal of the file at path; false: it has none. */
 static bool read_seal(const char *path, ht__seal *seal)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -104,7 +104,7 @@ int64_t ht__seal_writer(const char *part)
     return seal.started != 0 && start_of(seal.process) == seal.started ? seal.process : 0;
 }
 
-/* Of `count` bytes from `start` on; false: they are not there. */
+/* The CRC of `count` bytes from `start` on; false: the file ends before. */
 static bool crc_of(int file, int64_t start, int64_t count, uint32_t *crc)
 {
     enum { ROOM = 1 << 18 };
@@ -242,7 +242,7 @@ static ht_status check_seal(const ht__target *target, const ht__seal *seal, int6
     return length == seal->length ? HT_SUCCESS : damaged(target, why);
 }
 
-/* Of this rank. *length stays 0 if there is no seal, and the file may be read without one. */
+/* Not collective. *length stays 0 if there is no seal, and the file may be read without one. */
 static ht_status look(const ht__target *target, int file, ht__seal *seal, int64_t *length)
 {
     struct stat info;

@@ -12,7 +12,8 @@
 enum { HT_PATH_ROOM = 4096 };
 
 /* Whether there is a regular file that can be read: on a FIFO HDF5 and MPI-IO wait for ever, and of
- * a folder they say nothing that helps. An error otherwise, which starts with `what`. Of this rank.
+ * a folder they say nothing that helps. An error otherwise, which starts with `what`. Not
+ * collective.
  */
 ht_status ht__file_check(const char *what, const char *path);
 

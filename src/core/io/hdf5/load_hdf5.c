@@ -9,7 +9,7 @@
 
 #include "ht/io.h"
 
-/* Of this rank; under HDF5's lock. */
+/* Not collective; under HDF5's lock. */
 static hid_t open_set(const char *what, const char *dataset, const ht__part *part, hid_t *file,
                       ht__hdf5_info *info)
 {

@@ -113,7 +113,7 @@ static ht_tensor *load_entry(const char *what, const char *path, const ht__safet
     return ht_to_device(x, device);
 }
 
-/* Of this rank: it reads all elements, because each rank has a copy. */
+/* Not collective: this rank reads all elements, because each rank has a copy. */
 static ht_value *load_entries(const char *what, const char *path, const ht__safetensors *header)
 {
     const ht_place place = ht__place_here(what, HT_LOCAL);

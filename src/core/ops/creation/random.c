@@ -88,7 +88,7 @@ void ht__random_place(const ht_body *body, ht_random_draw *random)
     random->start = body->split_start * inner;
 }
 
-/* Of a contiguous x. */
+/* Fills a contiguous x. */
 static ht_status run(const char *what, ht_tensor *x, ht_kernel kernel, ht_random_draw *random)
 {
     if (x->body->lsize == 0)

@@ -29,7 +29,7 @@ ht_dtype ht__number_dtype(ht_number value)
                                            : HT_COMPLEX128;
 }
 
-/* This rank's own, in host memory, which whoever takes it for any other tensor reads. */
+/* Process-local, in host memory, so that functions can also read it as any other tensor. */
 ht_tensor *ht__number(ht_number value)
 {
     ht_tensor *x;

@@ -255,7 +255,7 @@ static bool runs_in_place(const ht_broadcast_op *op, int count, ht_tensor *const
     return true;
 }
 
-/* Of the memory that is to be written, where the graph keeps operands in it. */
+/* A copy of the memory that is to be written, if the graph keeps operands in it. */
 static ht_tensor *with_a_copy(const ht_broadcast_op *op, int count, ht_tensor *const operands[],
                               const ht_beside *beside)
 {

@@ -33,7 +33,8 @@ ht_tensor *ht_imag(ht_tensor *x)
     return is_complex(x) ? ht__unary(&imag_op, x) : ht_zeros_like(x);
 }
 
-/* Of atan2(Im z, Re z): i z / |z|^2, which has no direction where z is 0; of real numbers 0. */
+/* The gradient of atan2(Im z, Re z): i z / |z|^2, which has no direction where z is 0; of real
+ * numbers 0. */
 static void angle_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *z = ht_node_saved(node, 0), *along;

@@ -127,7 +127,7 @@ static ht_status add_plain(const char *what, ht_tensor *x, int count, const ht_i
                : ht_error_get(NULL);
 }
 
-/* Of the place's rows. */
+/* Fits values to the rows of the place. */
 static ht_tensor *fit_row_values(const char *what, ht_tensor *values, const ht_tensor *place,
                                  const ht_row_index *rows, const ht_selection *selection)
 {

@@ -107,7 +107,7 @@ ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options)
     return ht_astype(mean_where(row.name, x, o.where, &over), dtype);
 }
 
-/* Of a variance: that of the parts of complex numbers. */
+/* The dtype of a variance: that of the parts of complex numbers. */
 static ht_dtype real_dtype(ht_dtype dtype)
 {
     if (ht_dtype_is_complex(dtype))

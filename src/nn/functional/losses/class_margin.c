@@ -111,7 +111,7 @@ ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double m
     return ht__reduce_losses(losses, reduction);
 }
 
-/* Of rows (N, C): masks (N, j, i) of the classes i that are target j, which count up to the first
+/* For rows (N, C): masks (N, j, i) of the classes i that are target j, which count up to the first
  * -1; the sum is over both. */
 static ht_tensor *multilabel(ht_tensor *x, ht_tensor *target)
 {

@@ -58,7 +58,7 @@ static bool check_number(const pointwise_loss *loss, const ht_tensor *x, double 
     return false;
 }
 
-/* Of any splits, and of any dtypes where x_dtype allows it, which meet as in ht_sub. */
+/* Operands have any splits, and any dtypes that x_dtype allows, which promote as in ht_sub. */
 static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *target, double number,
                       ht_reduction_mode reduction)
 {

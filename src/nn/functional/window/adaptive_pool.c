@@ -79,7 +79,7 @@ static ht_tensor *inside_of(const ht_tensor *x, int axis, int64_t out)
     return ht_ne(numbers, ht_scalar(0));
 }
 
-/* Of 16 bits in float32. */
+/* Means of 16 bits are computed in float32. */
 static ht_tensor *average(ht_tensor *x, int axis, int64_t out)
 {
     const int64_t length = x->body->shape[axis] / out;

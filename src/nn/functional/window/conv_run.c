@@ -39,7 +39,7 @@ ht_status ht__conv_run(const char *what, ht_kernel kernel, ht_conv_call *job,
     return HT_RUN(on, kernel, job, what);
 }
 
-/* Of a split dy, whose parts would lose digits: (N, O, H, W) to (O). */
+/* The bias gradient of a split dy, whose parts would lose digits: (N, O, H, W) to (O). */
 static ht_tensor *grad_bias_of_split(const char *what, ht_tensor *dy)
 {
     const int64_t channels = dy->body->shape[1];

@@ -163,7 +163,7 @@ ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,
     return averager;
 }
 
-/* Of the longest period that divides the step; NULL: none does, or it is too early. */
+/* The level of the longest period that divides the step; NULL: none does, or it is too early. */
 static const level *due(const ht_hierarchical_averager *averager)
 {
     if (averager->step < averager->warmup_steps)

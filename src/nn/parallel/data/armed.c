@@ -61,7 +61,7 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
                    what, forward->rows[0], forward->rows[1]);
 }
 
-/* Of several forward passes that a loss is made of, one weight has to be true. */
+/* If a loss is made of several forward passes, one weight has to hold for all. */
 static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *forward)
 {
     if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
@@ -163,7 +163,7 @@ static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
         ht__reducer_spoil(dp->reducer, cause);
 }
 
-/* Of the wrappers before this one; NULL: of all. */
+/* Breaks the passes of the wrappers before `end`; NULL: of all. */
 static void break_passes(const ht_data_parallel *end)
 {
     ht_error_kept cause;

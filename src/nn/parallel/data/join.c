@@ -135,7 +135,7 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going)
                    out, size, lowest, dp->join_passes + !going);
 }
 
-/* Of the ranks with data, the lowest: whose buffers count. */
+/* The lowest rank with data: its buffers count. */
 static ht_status agree_on_root(ht_data_parallel *dp, bool active, int *root)
 {
     int64_t lowest = active ? dp->comm->rank : dp->comm->size;

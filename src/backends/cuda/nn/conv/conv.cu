@@ -224,7 +224,7 @@ static int run_either(void *stream, const ht_kernel_call *call, conv_run *first,
 #include "backends/cuda/nn/conv/conv_calls.inc.cu"
 #undef DTYPE
 
-/* Of x, weight, bias and y, those that a convolution writes. */
+/* The operands that a convolution writes, of x, weight, bias and y. */
 enum { PUTS_X = 1, PUTS_WEIGHT = 2, PUTS_BIAS = 4, PUTS_Y = 8, OPERANDS = 4 };
 
 /* The operands in this order, and how many elements they have. */

@@ -3,7 +3,7 @@
  * Template: the kernels of a dtype, by cuDNN or by products: one of them first, and the other if that
  * refuses. */
 
-/* Of 16 bits, cuDNN rounds sums before it adds them to a bias. */
+/* With 16 bits, cuDNN rounds sums before it adds them to a bias. */
 static int NAME(dnn_forward)(ht_cuda_device *device, const ht_kernel_call *call)
 {
     const ht_conv_call *job = (const ht_conv_call *)call;

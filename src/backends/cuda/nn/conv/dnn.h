@@ -28,7 +28,8 @@ typedef struct ht_cuda_conv_plan {
     size_t bytes; /* of its scratch memory */
 } ht_cuda_conv_plan;
 
-/* What it reads and writes, at multiples of 16 bytes. `scratch` is a plan's, or NULL if it needs none. */
+/* The memory that it reads and writes, at multiples of 16 bytes. `scratch` is a plan's, or NULL if
+ * it needs none. */
 typedef struct ht_cuda_conv_memory {
     void *x, *weight, *y, *scratch;
 } ht_cuda_conv_memory;
@@ -56,7 +57,7 @@ void ht_cuda_plans_free(struct ht_cuda_plans *plans);
 const ht_cuda_conv_plan *ht_cuda_plans_take(ht_cuda_device *device, const ht_cuda_conv *conv);
 void ht_cuda_plans_let(ht_cuda_device *device);
 
-/* Of the plan that is taken. 0, 1 after services->fail, or HT_KERNEL_REFUSED, now and later. */
+/* Runs the chosen plan. 0, 1 after services->fail, or HT_KERNEL_REFUSED, now and later. */
 int ht_cuda_plans_run(ht_cuda_device *device, const ht_cuda_conv_memory *memory, bool adds,
                       const char *what);
 

@@ -25,7 +25,7 @@ typedef enum ht_bucket_state {
     HT_BUCKET_IDLE,         /* no pass yet */
     HT_BUCKET_ACCUMULATING, /* a pass fills it; ready when nothing is missing, then posted in turn
                              */
-    HT_BUCKET_IN_FLIGHT,    /* being summed: nobody touches it */
+    HT_BUCKET_IN_FLIGHT,    /* being summed: no code touches it */
     HT_BUCKET_REDUCED,      /* holds the average */
     HT_BUCKET_APPLIED       /* and no update waits for it */
 } ht_bucket_state;

@@ -87,7 +87,7 @@ static ht_body *inside(const ht_body *slot)
     return body;
 }
 
-/* Of a flag for each parameter, and one for the pass. */
+/* The length of a flag for each parameter, and one for the pass. */
 static size_t flag_bytes(const ht_bucket *bucket)
 {
     size_t bytes = ((size_t)bucket->count + 1) * ht_dtype_size(bucket->dtype);
