@@ -23,7 +23,7 @@ there_are_pages() {
 }
 # The macros that documents and examples call.
 macros_have_pages() {
-    for macro in $(cat "$srcdir"/README.md "$srcdir"/doc/*.md "$srcdir"/examples/*/*.c | grep -o '\bHT_[A-Z_]*(' | tr -d '(' | sort -u); do
+    for macro in $(cat "$srcdir"/README.md "$srcdir"/doc/*.md "$srcdir/tests/fuzz/README.md" "$srcdir"/examples/*/*.c | grep -o '\bHT_[A-Z_]*(' | tr -d '(' | sort -u); do
         [ -f "$work/man3/$macro.3" ] || ! grep -q "^#define $macro(" "$srcdir"/include/ht/*.h || {
             echo "# $macro has no page"
             return 1
@@ -45,7 +45,7 @@ check 'comments are in the grammar' none awk -f "$srcdir/tests/doc_comments.awk"
 check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
-    "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md
+    "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md "$srcdir/tests/fuzz/README.md"
 check 'there is a page for each function' there_are_pages
 check 'there is a page for each macro that documents call' macros_have_pages
 check 'pages name their notes' top_is_named

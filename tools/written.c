@@ -32,7 +32,7 @@ static void name_of(int age, char name[PATH_MAX + 16])
 {
     char real[PATH_MAX];
 
-    if (realpath(path, real) == NULL) /* what a link leads to has the earlier ones beside it */
+    if (realpath(path, real) == NULL) /* earlier files are next to the target of a link */
         snprintf(real, sizeof real, "%s", path);
     if (age == 0)
         snprintf(name, PATH_MAX + 16, "%s", real);

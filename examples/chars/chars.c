@@ -51,7 +51,7 @@ static ht_tensor *net_forward(ht_module *self, ht_tensor *x)
     net *n = ht_module_data(self);
     int64_t length = ht_tensor_shape(x)[1];
     ht_tensor *places = ht_arange(0, (double)length, 1, HT_INT64, HT_LOCAL);
-    ht_tensor *mask = ht_generate_square_subsequent_mask(length); /* nobody sees the future */
+    ht_tensor *mask = ht_generate_square_subsequent_mask(length); /* no position sees the future */
     ht_value *inputs = ht_value_map();
 
     x = ht_add(ht_forward(n->tokens, x), ht_forward(n->positions, places));

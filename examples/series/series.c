@@ -136,7 +136,7 @@ static double train(struct run *run)
     ht_metric *mean = ht_metric_mean(HT_COMM_WORLD);
     ht_tensor *order = values[PLAIN] != NULL
                            ? ht_arange(0, (double)run->rows, 1, HT_INT64, HT_LOCAL)
-                           : ht_randperm(run->rows, HT_INT64, HT_LOCAL); /* alike on all ranks */
+                           : ht_randperm(run->rows, HT_INT64, HT_LOCAL); /* the same on all ranks */
     int64_t start, count;
     double result;
 
