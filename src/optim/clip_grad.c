@@ -53,7 +53,7 @@ static ht_status check_list(const char *what, const char *of, const ht_value *li
     if (list == NULL)
         return ht_error_get(NULL) != HT_SUCCESS
                    ? ht_error_get(NULL)
-                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of %s is NULL", what, of);
+                   : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is NULL", what, of);
     if (ht_value_get_kind(list) != HT_VALUE_NUMBER)
         return HT_SUCCESS;
     return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s is a number, expected a list of tensors", what,
@@ -367,8 +367,7 @@ ht_status ht_clip_grad_value_(ht_value *parameters, double limit)
     ht_status status;
 
     if (!(limit >= 0))
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the limit is %g, expected at least 0", what,
-                       limit);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: limit is %g, expected at least 0", what, limit);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     status = for_each_gradient(what, parameters, clip_value, &limit);

@@ -64,7 +64,9 @@ static ht_tensor *new_memory(int64_t n, ht_dtype dtype, ht_exchange *exchange)
     storage = ht__exchange_storage(exchange, ht__device_cpu(), (size_t)n * ht_dtype_size(dtype));
     if (storage == NULL || memory == NULL) {
         ht_release(storage);
-        HT_FAIL_HERE(HT_COMM_SELF, HT_ERR_MEMORY, "no memory for %" PRId64 " elements", n);
+        HT_FAIL_HERE(
+            HT_COMM_SELF, HT_ERR_MEMORY,
+            "ht_hierarchical_averager_average_parameters: out of memory: %" PRId64 " elements", n);
         return NULL;
     }
     body = ht__body_metadata(memory->body);

@@ -47,7 +47,7 @@ static ht_status check_group(const char *what, const ht_optimizer_type *type,
     if (status != HT_SUCCESS)
         return status;
     if (type != optimizer->type)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer is %s, expected %s", what,
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: optimizer is %s, expected %s", what,
                        optimizer->type->name, type->name);
     if (optimizer->deferral != NULL)
         return HT_FAIL(NULL, HT_ERR_STATE,
@@ -89,7 +89,7 @@ ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *typ
     ht_status status;
     bool scheduled;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer"))
+    if (HT_IS_NULL(optimizer, what, "optimizer"))
         return ht_error_get(NULL);
     status = check_group(what, type, optimizer, parameters, lr);
     if (status == HT_SUCCESS)
@@ -148,7 +148,7 @@ ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double l
     static const char what[] = "ht_optimizer_set_group_lr";
     ht_status status;
 
-    if (HT_IS_NULL(optimizer, "ht_optimizer_set_group_lr", "the optimizer"))
+    if (HT_IS_NULL(optimizer, "ht_optimizer_set_group_lr", "optimizer"))
         return ht_error_get(NULL);
     if (group < 0 || group >= optimizer->group_count)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: group is %d, expected 0 to %d", what, group,
@@ -163,7 +163,7 @@ ht_status ht_optimizer_set_lr(ht_optimizer *optimizer, double lr)
 {
     ht_status status;
 
-    if (HT_IS_NULL(optimizer, "ht_optimizer_set_lr", "the optimizer"))
+    if (HT_IS_NULL(optimizer, "ht_optimizer_set_lr", "optimizer"))
         return ht_error_get(NULL);
     status = ht__optim_check_range("ht_optimizer_set_lr", "lr", lr, 0, INFINITY);
     for (int g = 0; g < optimizer->group_count && status == HT_SUCCESS; g++)

@@ -13,10 +13,10 @@ struct ht_step_hook {
 static uint64_t add(const char *what, ht_optimizer *optimizer, ht_step_hook_fn *hook, void *user,
                     bool post)
 {
-    if (HT_IS_NULL(optimizer, what, "the optimizer"))
+    if (HT_IS_NULL(optimizer, what, "optimizer"))
         return 0;
     if (hook == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: hook is NULL", what);
         return 0;
     }
     optimizer->hooks = ht__realloc(optimizer->hooks,
@@ -42,7 +42,7 @@ ht_status ht_optimizer_remove_hook(ht_optimizer *optimizer, uint64_t id)
 {
     static const char what[] = "ht_optimizer_remove_hook";
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer"))
+    if (HT_IS_NULL(optimizer, what, "optimizer"))
         return ht_error_get(NULL);
     for (int i = 0; i < optimizer->hook_count; i++) {
         if (optimizer->hooks[i].id != id)

@@ -86,7 +86,7 @@ static ht_status step(const char *what, ht_optimizer *optimizer)
 
 ht_status ht__optimizer_step(const char *what, ht_optimizer *optimizer)
 {
-    if (HT_IS_NULL(optimizer, what, "the optimizer"))
+    if (HT_IS_NULL(optimizer, what, "optimizer"))
         return ht_error_get(NULL);
     if (optimizer->type->step_with != NULL)
         return HT_FAIL(NULL, HT_ERR_STATE, "%s: %s evaluates the loss, use ht_optimizer_step_with",
@@ -148,10 +148,10 @@ ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, v
     double value = NAN;
     ht_status status;
 
-    if (HT_IS_NULL(optimizer, "ht_optimizer_step_with", "the optimizer"))
+    if (HT_IS_NULL(optimizer, "ht_optimizer_step_with", "optimizer"))
         return ht_error_get(NULL);
     if (closure == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optimizer_step_with: the closure is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_optimizer_step_with: closure is NULL");
     if (optimizer->type->step_with != NULL) {
         status = step_by_losses(optimizer, closure, user, &value);
     } else {
@@ -166,7 +166,7 @@ ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *closure, v
 
 ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer)
 {
-    if (HT_IS_NULL(optimizer, "ht_optimizer_zero_grad", "the optimizer"))
+    if (HT_IS_NULL(optimizer, "ht_optimizer_zero_grad", "optimizer"))
         return ht_error_get(NULL);
     if (waits(optimizer, false))
         return HT_SUCCESS;

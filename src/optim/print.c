@@ -21,7 +21,7 @@ void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream)
 {
     char text[384];
 
-    if (HT_IS_NULL(stream, "ht_optimizer_print", "the stream"))
+    if (HT_IS_NULL(stream, "ht_optimizer_print", "stream"))
         return;
     for (int g = 0; g < ht_optimizer_group_count(optimizer); g++) {
         ht__optimizer_describe_group(optimizer, g, text, sizeof text);

@@ -84,7 +84,7 @@ ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer)
 {
     ht_value *map, *name, *groups, *list;
 
-    if (HT_IS_NULL(optimizer, "ht_optimizer_state_dict", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optimizer_state_dict", "optimizer") ||
         drain(optimizer) != HT_SUCCESS)
         return NULL;
     map = ht_value_map();
@@ -136,8 +136,8 @@ static ht_status check_tensor(const ht_body *p, int index, const char *key, cons
                        ht__shape_str(p->ndim, p->shape));
     if (!ht__comm_compatible(p->comm, x->body->comm))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
-                       "%s: \"%s\" of parameter %d lives on %d rank%s, but the parameter on %d",
-                       what, key, index, x->body->comm->size, x->body->comm->size > 1 ? "s" : "",
+                       "%s: \"%s\" of parameter %d is on %d rank%s, but the parameter on %d", what,
+                       key, index, x->body->comm->size, x->body->comm->size > 1 ? "s" : "",
                        p->comm->size);
     if (ht_dtype_is_complex(x->body->dtype) && !ht_dtype_is_complex(p->dtype))
         return HT_FAIL(NULL, HT_ERR_FORMAT,
@@ -254,7 +254,7 @@ static ht_status check_kind(const ht_optimizer *optimizer, const ht_value *state
         return HT_FAIL(NULL, HT_ERR_FORMAT,
                        "%s: the state is not that of an optimizer: it has no \"optimizer\"", what);
     if (strcmp(ht_value_key(name, 0), optimizer->type->name) != 0)
-        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state is of %s, but the optimizer is %s", what,
+        return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: state is of %s, but optimizer is %s", what,
                        ht_value_key(name, 0), optimizer->type->name);
     if (groups != optimizer->group_count)
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has %d groups, but the optimizer has %d",
@@ -315,8 +315,8 @@ ht_status ht_optimizer_load_state_dict(ht_optimizer *optimizer, const ht_value *
     ht_status status;
     ht_scope *scope;
 
-    if (HT_IS_NULL(optimizer, "ht_optimizer_load_state_dict", "the optimizer") ||
-        HT_IS_NULL(state, "ht_optimizer_load_state_dict", "the state"))
+    if (HT_IS_NULL(optimizer, "ht_optimizer_load_state_dict", "optimizer") ||
+        HT_IS_NULL(state, "ht_optimizer_load_state_dict", "state"))
         return ht_error_get(NULL);
     status = check_state(optimizer, state);
     if (status == HT_SUCCESS)

@@ -75,7 +75,7 @@ static ht_status check_vector(const char *what, const ht_tensor *vector, int cou
     if (vector->body->ndim == 1 && vector->body->shape[0] == size)
         return HT_SUCCESS;
     return HT_FAIL(vector->body->comm, HT_ERR_SHAPE,
-                   "%s: the vector is %s, expected (%lld), the elements of all parameters", what,
+                   "%s: vector is %s, expected (%lld), the elements of all parameters", what,
                    ht__shape_str(vector->body->ndim, vector->body->shape), (long long)size);
 }
 
@@ -89,7 +89,7 @@ ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters)
     bool was;
     int count;
 
-    if (HT_IS_NULL(vector, what, "the vector"))
+    if (HT_IS_NULL(vector, what, "vector"))
         return ht_error_get(NULL);
     all = tensors_of(what, parameters, &count);
     if (all == NULL)

@@ -20,11 +20,11 @@ names 'one rank alone makes a call' \
     "rank 0 calls ht_barrier where rank 1 calls ht_allreduce: $same_calls" 'N on world' skipped
 names 'one rank leaves early' \
     "rank 0 calls ht_allreduce where rank 1 calls ht_finalize: $same_calls" 'N on world' left
-names 'another root' "ht_bcast: the root is 0 on rank 0 and 1 on rank 1, $alike" 'N on world' root
+names 'another root' "ht_bcast: root is 0 on rank 0 and 1 on rank 1, $alike" 'N on world' root
 names 'another dtype' \
     "ht_allreduce: the dtype is float32 on rank 0 and float64 on rank 1, $alike" 'N on world' dtype
 names 'another reduction' \
-    "ht_allreduce: the reduction is sum on rank 0 and maximum on rank 1, $alike" 'N on world' reduction
+    "ht_allreduce: op is sum on rank 0 and maximum on rank 1, $alike" 'N on world' reduction
 names 'another local shape' \
     "ht_allreduce: the number of elements is 12, shape (4, 3) on rank 0 and 15, shape (5, 3) on rank 1, $alike" \
     'N on world' shape
@@ -111,7 +111,7 @@ else
     sed 's/^/# /' "$job_err"
 fi
 says 'without the variable a blocking call says that the ranks differ' \
-    "ht: ranks 0-2: ht_allreduce: the reduction is sum on one rank and maximum on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
+    "ht: ranks 0-2: ht_allreduce: op is sum on one rank and maximum on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
     3 "$program" reduction
 says 'without the variable a call that does not wait says so in its wait' \
     "ht: ranks 0-2: ht_iallreduce: the number of elements is 12 on one rank and 15 on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \

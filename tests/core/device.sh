@@ -7,7 +7,7 @@ set -u
 . "${srcdir:-.}/tests/core/launch.sh"
 job=tests/core/device_job
 target='ht_nll_loss: target 7 of row 1 is outside the 3 classes'
-useless='the wrapper cannot be used any more; end it, and wrap again'
+useless='the wrapper can no longer be used; end it, and wrap again'
 
 for run in lazy eager; do
     LAG_RUN=$run
@@ -35,7 +35,7 @@ says 'the device of the only rank' \
     1 env HT_TIMEOUT=3 LAG_FLAW=stuck "$job" stuck
 
 says 'a device by its backend alone, before ht_init' \
-    "ht: ht_device_get: name is 'lag' before ht_init, expected 'lag:0' or the like: ranks have no numbers yet" 1 "$job" early
+    "ht: ht_device_get: name is 'lag' before ht_init, expected an explicit index such as 'lag:0': ranks are unknown before ht_init" 1 "$job" early
 
 # expects NAME TEXT RANKS COMMAND...: the job succeeds, and prints this.
 expects() {

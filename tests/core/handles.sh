@@ -39,8 +39,8 @@ gone 'retained late' closed 'ht_retain: object is a tensor that no longer exists
 gone returned returned 'ht_add: b is a tensor that no longer exists: its scope was closed'
 gone scoped scoped 'ht_scope_close: what the scope holds is a tensor that no longer exists: it was released'
 gone twice released 'ht_release: object is a module that no longer exists: it was released'
-gone forward released 'ht_forward: the module is a module that no longer exists: it was released'
-gone walk released 'ht_module_parameters: the module is a module that no longer exists: it was released'
+gone forward released 'ht_forward: module is a module that no longer exists: it was released'
+gone walk released 'ht_module_parameters: module is a module that no longer exists: it was released'
 gone borrowed released 'ht_tensor_size: x is a tensor that no longer exists: it was released'
 succeeds 'what is right passes' 2 env HT_LEAK_CHECK=1 "$program" well
 

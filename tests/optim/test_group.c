@@ -342,7 +342,7 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_optim_adamw_add_param_group(o, list, 1, NULL), HT_ERR_ARGUMENT);
-    assert_message("ht_optim_adamw_add_param_group: the optimizer is Adam, expected AdamW");
+    assert_message("ht_optim_adamw_add_param_group: optimizer is Adam, expected AdamW");
     assert_int_equal(ht_optim_adam_add_param_group(o, overlapping, 1, NULL), HT_ERR_ARGUMENT);
     assert_message("parameter 1 is already in group 0");
     assert_int_equal(ht_optim_adam_add_param_group(o, list, -1, NULL), HT_ERR_ARGUMENT);

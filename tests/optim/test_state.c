@@ -115,7 +115,7 @@ static void test_states_that_do_not_fit(void **state)
     (void)state;
     ht_optim_adam_add_param_group(grouped, ht_value_tensors(1, &q), 0.1, NULL);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
-    assert_refused(adamw, good, "the state is of Adam, but the optimizer is AdamW");
+    assert_refused(adamw, good, "state is of Adam, but optimizer is AdamW");
     assert_refused(adam, ht_value_map(), "the state is not that of an optimizer");
     assert_refused(grouped, good, "the state has 1 groups, but the optimizer has 2");
     assert_refused(pair, good, "group 0 has 1 parameters, expected 2 as in the optimizer");
@@ -155,7 +155,7 @@ static void test_states_that_do_not_fit(void **state)
         assert_refused(
             adam, good,
             i == 0 ? "\"exp_avg_sq\" of parameter 0 is complex64, but the parameter is float"
-                   : "\"exp_avg_sq\" of parameter 0 lives on 3 ranks, but the parameter on 1");
+                   : "\"exp_avg_sq\" of parameter 0 is on 3 ranks, but the parameter on 1");
     }
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(adamw);

@@ -44,7 +44,7 @@ static void test_misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_parameters_to_vector(ht_value_list()), HT_ERR_ARGUMENT,
                          "ht_parameters_to_vector: the list of parameters is empty");
     HT_TEST_EXPECT_ERROR(ht_vector_to_parameters(x[1], list), HT_ERR_SHAPE,
-                         "ht_vector_to_parameters: the vector is (4,), expected (10)");
+                         "ht_vector_to_parameters: vector is (4,), expected (10)");
     ht_value_append(list, ht_value_number(1));
     HT_TEST_EXPECT_ERROR(ht_parameters_to_vector(list), HT_ERR_ARGUMENT,
                          "ht_parameters_to_vector: parameter 2 is not a tensor");

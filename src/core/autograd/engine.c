@@ -309,7 +309,7 @@ ht_status ht_backward_ext(ht_tensor *x, ht_tensor *grad, bool keep)
 
 ht_status ht__backward(const char *what, ht_tensor *loss)
 {
-    if (HT_IS_NULL(loss, what, "the loss"))
+    if (HT_IS_NULL(loss, what, "loss"))
         return no_loss(NULL);
     if (ht_tensor_size(loss) != 1) {
         HT_FAIL(loss->body->comm, HT_ERR_SHAPE,

@@ -94,7 +94,7 @@ ht_status ht__bsend(const char *what, ht_comm *comm, ht_tensor *buffer, int dest
     letter *it = ht__alloc_should_fail() ? NULL : malloc(sizeof *it + bytes);
 
     if (it == NULL)
-        return HT_FAIL_HERE(comm, HT_ERR_MEMORY, "%s: no memory for a copy of %zu bytes", what,
+        return HT_FAIL_HERE(comm, HT_ERR_MEMORY, "%s: out of memory: %zu bytes for a copy", what,
                             bytes);
 
     ht_status status = copy_elements(what, buffer, it->data);

@@ -8,7 +8,7 @@
 
 static ht_status out_of_memory(const char *what, const ht_body *body, size_t bytes)
 {
-    return HT_FAIL_HERE(body->comm, HT_ERR_MEMORY, "%s: no memory for a packed copy of %zu bytes",
+    return HT_FAIL_HERE(body->comm, HT_ERR_MEMORY, "%s: out of memory: %zu bytes for a packed copy",
                         what, bytes);
 }
 

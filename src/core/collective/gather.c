@@ -30,11 +30,10 @@ static ht_status compare_records(const char *what, ht_comm *comm, const int64_t 
         total += it[COUNT];
         if (it[ROOT] != all[ROOT])
             return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                           "%s: the root is %" PRId64 " on rank 0 and %" PRId64 " on rank %d", what,
+                           "%s: root is %" PRId64 " on rank 0 and %" PRId64 " on rank %d", what,
                            all[ROOT], it[ROOT], r);
         if (it[REDUCTION] != all[REDUCTION])
-            return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                           "%s: the reduction is %s on rank 0 and %s on rank %d", what,
+            return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: op is %s on rank 0 and %s on rank %d", what,
                            ht__op_name((ht_reduce_op)all[REDUCTION]),
                            ht__op_name((ht_reduce_op)it[REDUCTION]), r);
         if (it[DTYPE] != all[DTYPE])

@@ -4,13 +4,15 @@
 
 #include "core/collective/call.h"
 
-static bool valid(const ht_check *check, const ht_tensor *buffer, int peer, int tag)
+/* peer: the rank that the parameter `name` gives. */
+static bool valid(const ht_check *check, const ht_tensor *buffer, const char *name, int peer,
+                  int tag)
 {
     if (!ht__check_operand(check, "buffer", buffer))
         return false;
     if (peer < 0 || peer >= check->comm->size) {
         ht__check_failed(check, HT_ERR_ARGUMENT,
-                         "the other rank is %s, expected a rank of a communicator of %d",
+                         "%s is %s, expected a rank of a communicator of %d", name,
                          ht__int_str(peer), check->comm->size);
         return false;
     }
@@ -30,7 +32,7 @@ static ht_request *start_send(const char *what, send_fn *send, ht_comm *comm, ht
 {
     const ht_check check = {what, comm, HT_ALIKE};
 
-    if (!ht__check_comm(what, comm) || !valid(&check, buffer, dest, tag))
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, "dest", dest, tag))
         return NULL;
 
     ht_request *request = ht__request_new(comm, what);
@@ -54,7 +56,7 @@ static ht_request *start_buffered(const char *what, ht_comm *comm, ht_tensor *bu
 {
     const ht_check check = {what, comm, HT_ALIKE};
 
-    if (!ht__check_comm(what, comm) || !valid(&check, buffer, dest, tag))
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, "dest", dest, tag))
         return NULL;
 
     ht_request *request = ht__request_new(comm, what);
@@ -67,7 +69,7 @@ static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer
 {
     const ht_check check = {what, comm, HT_ALIKE};
 
-    if (!ht__check_comm(what, comm) || !valid(&check, buffer, source, tag) ||
+    if (!ht__check_comm(what, comm) || !valid(&check, buffer, "source", source, tag) ||
         !ht__check_writable(&check, buffer))
         return NULL;
 

@@ -104,7 +104,7 @@ ht_request *ht__request_posted(ht_request *request, ht_status status)
 ht_status ht_wait(ht_request **request)
 {
     if (request == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_wait: the address of the request is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_wait: request is NULL");
     if (*request == NULL)
         return ht_error_get(NULL);
 
@@ -120,7 +120,7 @@ ht_status ht_test(ht_request *request, bool *done)
     int flag = 0;
 
     if (done == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_test: the result's address is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_test: done is NULL");
     *done = true;
     if (request == NULL)
         return ht_error_get(NULL);
@@ -143,7 +143,7 @@ ht_status ht_wait_all(int count, ht_request *requests[])
 {
     ht_status first = HT_SUCCESS;
 
-    if (count > 0 && HT_IS_NULL(requests, "ht_wait_all", "the list of requests"))
+    if (count > 0 && HT_IS_NULL(requests, "ht_wait_all", "requests"))
         return ht_error_get(NULL);
     for (int i = 0; i < count; i++) {
         ht_status status = ht_wait(&requests[i]);

@@ -180,8 +180,9 @@ static ht_status by_shares(const job *j, char *data, int64_t n)
     ht_status status = HT_SUCCESS;
 
     if (pieces == NULL)
-        status = HT_FAIL_HERE(j->comm, HT_ERR_MEMORY, "%s: no memory for %zu bytes of partial sums",
-                              j->what, (size_t)room * j->of.bytes);
+        status = HT_FAIL_HERE(j->comm, HT_ERR_MEMORY,
+                              "%s: out of memory: %zu bytes for partial sums", j->what,
+                              (size_t)room * j->of.bytes);
     for (int64_t done = 0; done < n && status == HT_SUCCESS; done += round) {
         fill_shares(j, &s, n - done < round ? n - done : round);
         status = round_of(j, &s, data + (size_t)done * j->of.bytes, ht__storage_raw(pieces));

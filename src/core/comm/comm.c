@@ -207,7 +207,7 @@ ht_comm *ht_get_comm(void)
 ht_status ht_use_comm(ht_comm *comm)
 {
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_use_comm: the communicator is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_use_comm: comm is NULL");
     ht_release(atomic_exchange(&in_use, ht_retain(comm)));
     return HT_SUCCESS;
 }
@@ -217,7 +217,7 @@ ht_comm *ht_comm_from_mpi(MPI_Comm comm)
     if (existing(world, "ht_comm_from_mpi") == NULL)
         return NULL;
     if (comm == MPI_COMM_NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_from_mpi: the communicator is MPI_COMM_NULL");
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_from_mpi: comm is MPI_COMM_NULL");
         return NULL;
     }
     return ht__comm_new("ht_comm_from_mpi", comm, true);
@@ -227,7 +227,7 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 {
     MPI_Comm part = MPI_COMM_NULL;
 
-    if (HT_IS_NULL(comm, "ht_comm_split", "the communicator"))
+    if (HT_IS_NULL(comm, "ht_comm_split", "comm"))
         return NULL;
     ht__begin(comm, (ht_call){.what = "ht_comm_split"});
 
@@ -272,24 +272,24 @@ ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, i
 
 int ht_comm_rank(const ht_comm *comm)
 {
-    return HT_IS_NULL(comm, "ht_comm_rank", "the communicator") ? -1 : comm->rank;
+    return HT_IS_NULL(comm, "ht_comm_rank", "comm") ? -1 : comm->rank;
 }
 
 int ht_comm_size(const ht_comm *comm)
 {
-    return HT_IS_NULL(comm, "ht_comm_size", "the communicator") ? 0 : comm->size;
+    return HT_IS_NULL(comm, "ht_comm_size", "comm") ? 0 : comm->size;
 }
 
 MPI_Comm ht_comm_mpi(const ht_comm *comm)
 {
-    return HT_IS_NULL(comm, "ht_comm_mpi", "the communicator") ? MPI_COMM_NULL : comm->mpi;
+    return HT_IS_NULL(comm, "ht_comm_mpi", "comm") ? MPI_COMM_NULL : comm->mpi;
 }
 
 void ht_comm_chunk(const ht_comm *comm, int64_t length, int rank, int64_t *start, int64_t *count)
 {
     int64_t each, more;
 
-    if (HT_IS_NULL(comm, "ht_comm_chunk", "the communicator"))
+    if (HT_IS_NULL(comm, "ht_comm_chunk", "comm"))
         return;
     if (length < 0 || rank < 0 || rank >= comm->size) {
         HT_FAIL((ht_comm *)comm, HT_ERR_ARGUMENT,
@@ -323,9 +323,8 @@ ht_status ht_comm_counts_displs_shape(ht_comm *comm, int ndim, const int64_t sha
     axis += axis < 0 ? ndim : 0;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0)
-            return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: the shape is %s, expected lengths of at least 0", what,
-                           ht__shape_str(ndim, shape));
+            return HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape is %s, expected lengths of at least 0",
+                           what, ht__shape_str(ndim, shape));
     }
     for (int r = 0; r < comm->size; r++)
         ht_comm_chunk(comm, shape[axis], r, displs != NULL ? &displs[r] : NULL,
@@ -376,8 +375,8 @@ ht_status ht_comm_set_errhandler(ht_comm *comm, ht_errhandler handler)
 
 bool ht__check_comm(const char *what, const ht_comm *comm)
 {
-    if (ht__alive(comm, what, "the communicator") != NULL)
+    if (ht__alive(comm, what, "comm") != NULL)
         return true;
-    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", what);
     return false;
 }

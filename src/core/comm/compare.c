@@ -142,8 +142,8 @@ static const char *value_of(const struct record *record, enum field field, char 
 static _Noreturn void end_job(const ht_comparison *it, int differing, enum field field)
 {
     static const char *const names[] = {[TENSORS] = "the number of tensors made",
-                                        [ROOT] = "the root",
-                                        [REDUCTION] = "the reduction",
+                                        [ROOT] = "root",
+                                        [REDUCTION] = "op",
                                         [DTYPE] = "the dtype",
                                         [WIRE] = "the dtype that travels",
                                         [COUNT] = "the number of elements",

@@ -94,7 +94,8 @@ static ht_status differ(const char *what, int field, int64_t low, int64_t high)
                                             HT_ERR_DTYPE, HT_ERR_SHAPE,    HT_ERR_SHAPE,
                                             HT_ERR_SHAPE};
     static const char *const names[FIELDS] = {
-        "call", "root", "reduction", "dtype", "number of elements", "number of rows", "counts"};
+        "the call",           "root",  "op", "the dtype", "the number of elements",
+        "the number of rows", "counts"};
     char of_low[32], of_high[32];
 
     if (field == COUNTS)
@@ -104,7 +105,7 @@ static ht_status differ(const char *what, int field, int64_t low, int64_t high)
                              what);
 
     return ht__error_set(codes[field],
-                         "%s: the %s is %s on one rank and %s on another, expected the same on all "
+                         "%s: %s is %s on one rank and %s on another, expected the same on all "
                          "ranks (HT_DEBUG_COLLECTIVE=1 names them)",
                          field == NAME ? "collective calls" : what, names[field],
                          field_text(field, low, of_low), field_text(field, high, of_high));

@@ -119,7 +119,7 @@ ht_status ht_barrier(ht_comm *comm)
     MPI_Request request;
 
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_barrier: the communicator is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_barrier: comm is NULL");
     ht__begin(comm, (ht_call){.what = "ht_barrier"});
     return ht__wait_posted(comm, MPI_Ibarrier(comm->mpi, &request), &request, "ht_barrier");
 }

@@ -53,7 +53,7 @@ ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
     }
     if (comm == NULL) {
         ht__error_hold(begun);
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_error_agree: the communicator is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_error_agree: comm is NULL");
     }
     return ht__agree_end("ht_error_agree", comm, begun, mine);
 }

@@ -86,7 +86,7 @@ ht_status ht_comm_topology(const ht_comm *comm, int *nodes, int *node, int *loca
                            int *local_size)
 {
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_topology: the communicator is NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_comm_topology: comm is NULL");
     if (nodes != NULL)
         *nodes = comm->nodes;
     if (node != NULL)

@@ -171,7 +171,7 @@ void ht__device_free(ht_device *device, void *memory, size_t got)
 
 void ht_device_empty_cache(ht_device *device)
 {
-    if (HT_IS_NULL(device, "ht_device_empty_cache", "the device"))
+    if (HT_IS_NULL(device, "ht_device_empty_cache", "device"))
         return;
     pthread_mutex_lock(&device->cache->mutex);
     empty_cache(device);
@@ -180,8 +180,8 @@ void ht_device_empty_cache(ht_device *device)
 
 ht_status ht_device_get_memory(ht_device *device, ht_device_memory *memory)
 {
-    if (HT_IS_NULL(device, "ht_device_get_memory", "the device") ||
-        HT_IS_NULL(memory, "ht_device_get_memory", "the place of the result"))
+    if (HT_IS_NULL(device, "ht_device_get_memory", "device") ||
+        HT_IS_NULL(memory, "ht_device_get_memory", "memory"))
         return ht_error_get(NULL);
     lock(device->cache);
     *memory = device->cache->statistics;

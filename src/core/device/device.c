@@ -71,8 +71,8 @@ static int own_index(const ht_backend *backend)
         return 0;
     if (world == NULL) {
         ht__error_set(HT_ERR_STATE,
-                      "ht_device_get: name is '%s' before ht_init, expected '%s:0' or the like: "
-                      "ranks have no numbers yet",
+                      "ht_device_get: name is '%s' before ht_init, expected an explicit index such "
+                      "as '%s:0': ranks are unknown before ht_init",
                       backend->name, backend->name);
         return -1;
     }
@@ -171,7 +171,7 @@ ht_device *ht_get_device(void)
 
 ht_status ht_use_device(ht_device *device)
 {
-    if (HT_IS_NULL(device, "ht_use_device", "the device"))
+    if (HT_IS_NULL(device, "ht_use_device", "device"))
         return ht_error_get(NULL);
     in_use = device;
     return HT_SUCCESS;
@@ -228,7 +228,7 @@ int ht__device_put(const ht_device *device, void *to, const void *from, size_t b
 
 ht_status ht_device_synchronize(ht_device *device)
 {
-    if (HT_IS_NULL(device, "ht_device_synchronize", "the device"))
+    if (HT_IS_NULL(device, "ht_device_synchronize", "device"))
         return ht_error_get(NULL);
     if (ht__device_wait(device) != 0) /* the device knows not of which communicator's tensors */
         return ht__kernel_failed(ht_comm_world(), "ht_device_synchronize");

@@ -13,7 +13,7 @@ static const char what[] = "ht_graph_dot";
 
 static ht_status check(ht_tensor *x, const ht_value *names, const char *path)
 {
-    if (HT_IS_NULL(path, what, "the path"))
+    if (HT_IS_NULL(path, what, "path"))
         return ht_error_get(NULL);
     if (names != NULL && ht_value_get_kind(names) != HT_VALUE_MAP)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
@@ -32,10 +32,10 @@ static ht_status write_graph(const ht__joint *joint, ht_tensor *x, const ht_valu
     ht_status status = HT_SUCCESS;
 
     if (file == NULL)
-        return ht__error_set(HT_ERR_MEMORY, "%s: no memory for the text", what);
+        return ht__error_set(HT_ERR_MEMORY, "%s: out of memory for the text", what);
     ht__graph_write_dot(x, names, file);
     if (fclose(file) != 0)
-        status = ht__error_set(HT_ERR_MEMORY, "%s: no memory for the text", what);
+        status = ht__error_set(HT_ERR_MEMORY, "%s: out of memory for the text", what);
     if (status == HT_SUCCESS)
         status = ht__joint_write(joint, text, (int64_t)bytes, 0);
     free(text);

@@ -62,11 +62,11 @@ static ht_status check_set(const char *what, const format *found, const char *pa
                            const char *dataset)
 {
     if (found->has_sets && dataset == NULL)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the data set in %s is NULL", what,
-                             path);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: dataset is NULL, expected the name of one in %s",
+                             what, path);
     if (!found->has_sets && dataset != NULL)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: %s holds one tensor without a name, but the data set is "
+                             "%s: %s holds one tensor without a name, but dataset is "
                              "\"%s\", expected NULL",
                              what, path, dataset);
     return HT_SUCCESS;
@@ -86,10 +86,10 @@ static const format *format_of(const char *what, ht_comm *comm, const char *path
             found = &formats[i];
     }
     if (path == NULL)
-        status = ht__error_set_null(what, "the path");
+        status = ht__error_set_null(what, "path");
     else if (found == NULL)
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: the path is %s, expected a name that ends in .h5, .hdf5, "
+                               "%s: path is %s, expected a name that ends in .h5, .hdf5, "
                                ".npy, .csv or .safetensors",
                                what, path);
     else

@@ -148,7 +148,7 @@ ht_status ht_init_comm(MPI_Comm world)
     if (!initialized)
         return HT_FAIL(NULL, HT_ERR_STATE, "ht_init_comm: call MPI_Init first");
     if (world == MPI_COMM_NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_init_comm: the communicator is MPI_COMM_NULL");
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_init_comm: comm is MPI_COMM_NULL");
     return start(world);
 }
 

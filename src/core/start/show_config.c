@@ -97,11 +97,11 @@ ht_status ht_show_config(ht_comm *comm, FILE *file)
 {
     static const char what[] = "ht_show_config";
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return ht_error_get(NULL);
     if (ht__agree(what, comm,
                   comm->rank == 0 && file == NULL
-                      ? ht__error_set(HT_ERR_ARGUMENT, "%s: the file is NULL", what)
+                      ? ht__error_set(HT_ERR_ARGUMENT, "%s: file is NULL", what)
                       : HT_SUCCESS) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (comm->rank == 0) {

@@ -63,7 +63,7 @@ ht_status ht_timeline_summarize(ht_timeline_summary *summary)
     static const char what[] = "ht_timeline_summarize";
     ht_timeline_summary all = {0};
 
-    if (HT_IS_NULL(summary, what, "the place of the summary"))
+    if (HT_IS_NULL(summary, what, "summary"))
         return ht_error_get(NULL);
     if (!ht__timeline_is_on())
         return HT_FAIL(NULL, HT_ERR_STATE, "%s: call ht_timeline_start first", what);
@@ -127,8 +127,8 @@ void ht_timeline_print(const ht_timeline_summary *s, FILE *stream)
     const ht_timeline_times *mean;
     double steps;
 
-    if (HT_IS_NULL(s, "ht_timeline_print", "the summary") ||
-        HT_IS_NULL(stream, "ht_timeline_print", "the stream"))
+    if (HT_IS_NULL(s, "ht_timeline_print", "summary") ||
+        HT_IS_NULL(stream, "ht_timeline_print", "stream"))
         return;
     mean = &s->mean;
     steps = s->steps > 0 ? (double)s->steps : 1;

@@ -44,7 +44,7 @@ bool ht__check_together_as(const char *what, const char *a_name, const ht_tensor
         if (y->number != NULL)
             return fail_number(what, b_name, a_name, a);
         HT_FAIL(larger, HT_ERR_COMM,
-                "%s: %s lives on a communicator of %d ranks, %s on another one of %d ranks", what,
+                "%s: %s is on a communicator of %d ranks, %s on another one of %d ranks", what,
                 a_name, x->comm->size, b_name, y->comm->size);
         return false;
     }

@@ -297,7 +297,7 @@ ht_tensor *ht_from_dlpack_ext(struct DLManagedTensorVersioned *managed, ht_devic
         ht__fail_null(NULL, what, "DLManagedTensorVersioned");
         return NULL;
     }
-    return HT_IS_NULL(device, what, "the device") ? NULL : from_versioned(what, managed, device);
+    return HT_IS_NULL(device, what, "device") ? NULL : from_versioned(what, managed, device);
 }
 
 ht_tensor *ht_from_dlpack_unversioned(struct DLManagedTensor *managed)

@@ -142,7 +142,7 @@ static uint64_t add_hook(const char *what, ht_tensor *x, ht_hook hook)
     if (HT_IS_NULL(x, what, "x"))
         return 0;
     if (hook.gradient == NULL && hook.ready == NULL) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: hook is NULL", what);
         return 0;
     }
     if (!ht__needs_grad(x)) {

@@ -27,7 +27,7 @@ ht_node *ht_node_new(const char *name, ht_backward_fn *backward, int count,
 {
     bool current;
 
-    if (count > 0 && HT_IS_NULL(inputs, name, "the list of inputs"))
+    if (count > 0 && HT_IS_NULL(inputs, name, "inputs"))
         return NULL;
     if (!ht_is_grad_enabled())
         return NULL;

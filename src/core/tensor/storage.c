@@ -7,7 +7,7 @@
 
 #include "core/tensor/tensor.h"
 
-/* The parts of a storage that stay while its memory is away. */
+/* The parts of a storage that stay while its memory is released temporarily. */
 typedef struct absence {
     ht_guard guard; /* over all of it */
     const char *name;
@@ -217,8 +217,8 @@ static void tell(void *user, int64_t begin, int64_t end, bool in_parts)
     (void)begin;
     (void)end;
     (void)in_parts;
-    HT_FAIL(NULL, HT_ERR_STATE, "%s: its elements are accessed while its memory is away",
-            away->name);
+    HT_FAIL(NULL, HT_ERR_STATE,
+            "%s: its elements are accessed while its memory is released temporarily", away->name);
     ht__error_last(&message);
     ht__abort(HT_ERR_STATE, message);
 }

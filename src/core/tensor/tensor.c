@@ -180,7 +180,8 @@ const void *ht_tensor_data(const ht_tensor *x)
     if (!HT_IS_THERE(x) || x->body->lsize == 0 || !x->body->storage->device->backend->host_memory)
         return NULL;
     if (ht__storage_away(x->body->storage) != NULL) {
-        HT_FAIL(x->body->comm, HT_ERR_STATE, "ht_tensor_data: the memory of %s is away",
+        HT_FAIL(x->body->comm, HT_ERR_STATE,
+                "ht_tensor_data: the memory of %s is released temporarily",
                 ht__storage_away(x->body->storage));
         return NULL;
     }

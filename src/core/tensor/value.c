@@ -86,7 +86,7 @@ ht_value *ht_value_tensors(int count, ht_tensor *const tensors[])
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_tensors: count is %d, expected at least 0", count);
         return NULL;
     }
-    if (count > 0 && HT_IS_NULL(tensors, "ht_value_tensors", "the list of tensors"))
+    if (count > 0 && HT_IS_NULL(tensors, "ht_value_tensors", "tensors"))
         return NULL;
     list = ht_value_list();
     for (int i = 0; i < count; i++) {
@@ -178,8 +178,8 @@ static ht_status check_apart(const char *what, const ht_value *into, const ht_va
 
 ht_status ht_value_append(ht_value *list, ht_value *item)
 {
-    if (HT_IS_NULL(list, "ht_value_append", "the list") ||
-        HT_IS_NULL(take(list, item), "ht_value_append", "the item"))
+    if (HT_IS_NULL(list, "ht_value_append", "list") ||
+        HT_IS_NULL(take(list, item), "ht_value_append", "item"))
         return ht_error_get(NULL);
     if (list->kind != HT_VALUE_LIST)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: list is %s, expected a list",
@@ -241,8 +241,8 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
 {
     int at;
 
-    if (HT_IS_NULL(map, "ht_value_set", "the map") || HT_IS_NULL(key, "ht_value_set", "the key") ||
-        HT_IS_NULL(take(map, item), "ht_value_set", "the item"))
+    if (HT_IS_NULL(map, "ht_value_set", "map") || HT_IS_NULL(key, "ht_value_set", "key") ||
+        HT_IS_NULL(take(map, item), "ht_value_set", "item"))
         return ht_error_get(NULL);
     if (map->kind != HT_VALUE_MAP)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: map is %s, expected a map (key '%s')",

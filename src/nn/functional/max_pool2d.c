@@ -77,8 +77,8 @@ ht_tensor *ht__max_pool2d(const char *what, ht_tensor *x, const int64_t kernel[2
     ht_pool_call job;
     ht_window window;
 
-    if (HT_IS_NULL(kernel, what, "the kernel") || HT_IS_NULL(stride, what, "the stride") ||
-        HT_IS_NULL(padding, what, "the padding") || HT_IS_NULL(dilation, what, "the dilation") ||
+    if (HT_IS_NULL(kernel, what, "kernel") || HT_IS_NULL(stride, what, "stride") ||
+        HT_IS_NULL(padding, what, "padding") || HT_IS_NULL(dilation, what, "dilation") ||
         !HT_PREPARE(what, rules, &x) ||
         !ht__window_make(what, x, HT_WINDOW_POOLING, kernel, stride, padding, dilation, &window) ||
         !check_pixels(what, x) || !ht__has_kernel(what, x, HT_KERNEL_MAX_POOL_FORWARD))

@@ -80,7 +80,7 @@ static bool check_place(const operands *o, int i)
              of_first->size > of_it->size ? "(" : " of it",
              of_first->size > of_it->size ? first : "", of_first->size > of_it->size ? ")" : "");
     HT_FAIL(of_first->size > of_it->size ? of_first : of_it, HT_ERR_COMM,
-            "%s: %s lives on %d rank%s, %s on %d; pass %s, the part of this rank", o->what, first,
+            "%s: %s is on %d rank%s, %s on %d; pass %s, the part of this rank", o->what, first,
             of_first->size, of_first->size > 1 ? "s" : "", name, of_it->size, local);
     return false;
 }
@@ -162,6 +162,16 @@ static bool check_split(const operands *o, int i)
             rule->split == HT_SPLIT_BATCH ? "; only the batch axis (0) may be split"
                                           : ", expected a replicated tensor");
     return false;
+}
+
+ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x)
+{
+    if (x->body->split == HT_NONE)
+        return ht_expand_dims(x, 0);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
+            "%s: %s is one sample split along axis %d, expected a replicated tensor", what, name,
+            x->body->split);
+    return NULL;
 }
 
 /* Operand i has another length than one before it, where that has the letter, too. */

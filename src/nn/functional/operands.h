@@ -62,6 +62,10 @@ bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_
 /* x, or float32 for 16 bits: its result is rounded once, by ht_astype. Scoped; NULL after an error. */
 ht_tensor *ht__wide(ht_tensor *x);
 
+/* One sample x as a batch of one. NULL after HT_ERR_ARGUMENT if x has a split: no axis of it is that
+ * of a batch. */
+ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x);
+
 /* x in a layout, itself where it has that. Scoped; NULL after an error. */
 ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout);
 

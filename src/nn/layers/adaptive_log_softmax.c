@@ -239,7 +239,7 @@ static const struct adaptive *layer_of(const char *name, ht_module *module, ht_t
 {
     const struct adaptive *data;
 
-    if (HT_IS_NULL(module, name, "the module") || HT_IS_NULL(x, name, "x"))
+    if (HT_IS_NULL(module, name, "module") || HT_IS_NULL(x, name, "x"))
         return NULL;
     module = ht__module_unwrapped(module);
     if (module->type != &type) {

@@ -241,7 +241,7 @@ ht_module *ht_nn_sync_batch_norm(int64_t features, const ht_batch_norm_options *
 {
     if (comm != NULL)
         return make_new(0, features, options, comm);
-    HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_nn_sync_batch_norm: the communicator is NULL");
+    HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_nn_sync_batch_norm: comm is NULL");
     return NULL;
 }
 

@@ -106,7 +106,7 @@ ht_module *ht_nn_convert_sync_batchnorm(ht_module *module, ht_comm *comm)
     bool found = false;
 
     if (comm == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", what);
         ht_release(module);
         return NULL;
     }

@@ -148,8 +148,7 @@ ht_module *ht_module_clone(ht_module *module)
     ht_module *copy;
     bool was;
 
-    if (HT_IS_NULL(module, "ht_module_clone", "the module") ||
-        ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, "ht_module_clone", "module") || ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     was = ht_set_grad_enabled(false);
     copy = ht__module_copy(module, clone_tensor, NULL);

@@ -40,8 +40,8 @@ static void compare(struct complaints *list, const struct ht_state_entry *entry,
                  ht__shape_str(mine->ndim, mine->shape));
         complain(list, "misshapen", entry->name, detail);
     } else if (!ht__comm_compatible(mine->comm, theirs->comm)) {
-        snprintf(detail, sizeof detail, " lives on %d rank%s, in the model on %d",
-                 theirs->comm->size, theirs->comm->size > 1 ? "s" : "", mine->comm->size);
+        snprintf(detail, sizeof detail, " is on %d rank%s, in the model on %d", theirs->comm->size,
+                 theirs->comm->size > 1 ? "s" : "", mine->comm->size);
         complain(list, "misplaced", entry->name, detail);
     } else if (ht_dtype_is_complex(theirs->dtype) && !ht_dtype_is_complex(mine->dtype)) {
         snprintf(detail, sizeof detail, " is %s, in the model %s", ht_dtype_name(theirs->dtype),

@@ -145,9 +145,9 @@ static ht_value *forward_value(ht_module *module, ht_value *inputs)
 
 ht_value *ht_forward_value(ht_module *module, ht_value *inputs)
 {
-    if (HT_IS_NULL(module, "ht_forward_value", "the module"))
+    if (HT_IS_NULL(module, "ht_forward_value", "module"))
         return NULL;
-    if (HT_IS_NULL(inputs, "ht_forward_value", "the inputs")) {
+    if (HT_IS_NULL(inputs, "ht_forward_value", "inputs")) {
         ht__module_missed(module);
         return NULL;
     }
@@ -184,7 +184,7 @@ static ht_tensor *forward_tensor(ht_module *module, ht_tensor *x)
 
 ht_tensor *ht_forward(ht_module *module, ht_tensor *x)
 {
-    if (HT_IS_NULL(module, "ht_forward", "the module"))
+    if (HT_IS_NULL(module, "ht_forward", "module"))
         return NULL;
     if (HT_IS_NULL(x, "ht_forward", "x")) {
         ht__module_missed(module);

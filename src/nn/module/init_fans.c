@@ -71,7 +71,7 @@ double ht_nn_init_calculate_gain(const char *nonlinearity, double param)
     static const char what[] = "ht_nn_init_calculate_gain";
     double gain;
 
-    if (HT_IS_NULL(nonlinearity, what, "the nonlinearity"))
+    if (HT_IS_NULL(nonlinearity, what, "nonlinearity"))
         return NAN;
     gain = gain_of(nonlinearity, isnan(param) ? 0.01 : param);
     if (isnan(gain))
@@ -116,7 +116,7 @@ static ht_status draw_kaiming(const char *what, ht_tensor *x, kaiming how)
     fans fan;
     double gain, count, std;
 
-    if (HT_IS_NULL(how.nonlinearity, what, "the nonlinearity") ||
+    if (HT_IS_NULL(how.nonlinearity, what, "nonlinearity") ||
         read_fans(what, x, &fan) != HT_SUCCESS || check_number(what, x, "a", how.a) != HT_SUCCESS)
         return ht_error_get(NULL);
     gain = gain_of(how.nonlinearity, how.a);

@@ -11,7 +11,7 @@ ht_value *ht_module_state_dict(ht_module *module)
     ht_value *map;
     ht_state state;
 
-    if (HT_IS_NULL(module, "ht_module_state_dict", "the module") ||
+    if (HT_IS_NULL(module, "ht_module_state_dict", "module") ||
         ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     module = ht__module_unwrapped(module);
@@ -134,11 +134,10 @@ static ht_status load(ht_loading *loading, ht_module *module, const ht_value *st
 {
     ht_status status;
 
-    if (HT_IS_NULL(module, loading->what, "the module") ||
-        HT_IS_NULL(state, loading->what, "the state"))
+    if (HT_IS_NULL(module, loading->what, "module") || HT_IS_NULL(state, loading->what, "state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(state) != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the state is not a map", loading->what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: state is not a map", loading->what);
     status = ht__module_drain(module);
     if (status != HT_SUCCESS)
         return status;

@@ -57,7 +57,7 @@ void ht_module_print(ht_module *module, FILE *stream)
 {
     int64_t trainable = 0;
 
-    if (!HT_IS_THERE(module) || HT_IS_NULL(stream, "ht_module_print", "the stream"))
+    if (!HT_IS_THERE(module) || HT_IS_NULL(stream, "ht_module_print", "stream"))
         return;
     print_module(module, NULL, 0, stream);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_trainable, &trainable);

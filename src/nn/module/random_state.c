@@ -109,8 +109,8 @@ ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
     ht_value *map = ht_value_map();
     uint64_t seed, draw;
 
-    if (HT_IS_NULL(module, "ht_nn_random_state_dict", "the module") ||
-        HT_IS_NULL(comm, "ht_nn_random_state_dict", "the communicator"))
+    if (HT_IS_NULL(module, "ht_nn_random_state_dict", "module") ||
+        HT_IS_NULL(comm, "ht_nn_random_state_dict", "comm"))
         return NULL;
     counters.map = ht_value_map();
     ht_random_get_state(&seed, &draw);
@@ -179,7 +179,7 @@ static ht_status read_state(ht_module *module, const ht_value *state, struct cou
 {
     const uint64_t *pair;
 
-    if (HT_IS_NULL(module, loading, "the module") || HT_IS_NULL(state, loading, "the state"))
+    if (HT_IS_NULL(module, loading, "module") || HT_IS_NULL(state, loading, "state"))
         return ht_error_get(NULL);
     pair = get_pair(state, "random", counters->comm);
     if (pair == NULL)
@@ -217,7 +217,7 @@ ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
     ht_status status;
     bool held;
 
-    if (HT_IS_NULL(comm, loading, "the communicator"))
+    if (HT_IS_NULL(comm, loading, "comm"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
     held = ht__agree_begin();

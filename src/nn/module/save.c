@@ -14,10 +14,10 @@ static ht_status check(const ht__target *target, ht_module *module)
     bool held;
 
     if (target->comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", target->what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", target->what);
     held = ht__agree_begin();
-    if (HT_IS_NULL(module, target->what, "the module") ||
-        HT_IS_NULL(target->path, target->what, "the path"))
+    if (HT_IS_NULL(module, target->what, "module") ||
+        HT_IS_NULL(target->path, target->what, "path"))
         status = ht_error_get(NULL);
     return ht__agree_end(target->what, target->comm, held, status);
 }

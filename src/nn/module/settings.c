@@ -160,7 +160,7 @@ ht_module *ht_module_new_ext(const char *what, const ht_module_type *type, size_
     ht_module *module;
 
     if (HT_IS_NULL(what, "ht_module_new_ext", "what") ||
-        (bytes > 0 && HT_IS_NULL(data, what, "the struct")))
+        (bytes > 0 && HT_IS_NULL(data, what, "data")))
         return NULL;
     for (; setting != NULL && setting->name != NULL; setting++) {
         if (!in_range(setting, data)) {

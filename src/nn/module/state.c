@@ -14,7 +14,7 @@ ht_status ht_module_train(ht_module *module)
 {
     bool training = true;
 
-    if (HT_IS_NULL(module, "ht_module_train", "the module"))
+    if (HT_IS_NULL(module, "ht_module_train", "module"))
         return ht_error_get(NULL);
     ht__module_walk(module, set_training, &training);
     return HT_SUCCESS;
@@ -35,7 +35,7 @@ ht_status ht_module_eval(ht_module *module)
     bool training = false;
     ht_status status;
 
-    if (HT_IS_NULL(module, "ht_module_eval", "the module"))
+    if (HT_IS_NULL(module, "ht_module_eval", "module"))
         return ht_error_get(NULL);
     status = ht__module_drain(module);
     ht__module_walk(module, set_training, &training);
@@ -98,7 +98,7 @@ static ht_status move_all(const char *what, ht_module *module, struct move *move
     bool was;
     ht_scope *scope;
 
-    if (HT_IS_NULL(module, what, "the module"))
+    if (HT_IS_NULL(module, what, "module"))
         return ht_error_get(NULL);
     move->status = ht__module_check_free(what, module);
     if (move->status != HT_SUCCESS)
@@ -128,7 +128,7 @@ ht_status ht_module_to_device(ht_module *module, ht_device *device)
 {
     struct move move = {.make = to_device, .device = device};
 
-    if (HT_IS_NULL(device, "ht_module_to_device", "the device"))
+    if (HT_IS_NULL(device, "ht_module_to_device", "device"))
         return ht_error_get(NULL);
     return move_all("ht_module_to_device", module, &move);
 }
@@ -151,7 +151,7 @@ ht_status ht_module_requires_grad(ht_module *module, bool requires_grad)
 {
     struct requirement r = {.requires_grad = requires_grad};
 
-    if (HT_IS_NULL(module, "ht_module_requires_grad", "the module"))
+    if (HT_IS_NULL(module, "ht_module_requires_grad", "module"))
         return ht_error_get(NULL);
     /* A wrapper's whole tree: then no pass reaches it, and none is begun. */
     if (!module->wraps)
@@ -169,7 +169,7 @@ static void forget_gradient(const char *name, ht_tensor *x, void *user)
 
 ht_status ht_module_zero_grad(ht_module *module)
 {
-    if (HT_IS_NULL(module, "ht_module_zero_grad", "the module"))
+    if (HT_IS_NULL(module, "ht_module_zero_grad", "module"))
         return ht_error_get(NULL);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, forget_gradient, NULL);
     return HT_SUCCESS;

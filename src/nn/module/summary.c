@@ -191,8 +191,8 @@ static ht_status summary(const char *what, ht_module *module, ht_value *inputs, 
     struct table table = {0};
     ht_status status;
 
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(inputs, what, "the inputs") ||
-        HT_IS_NULL(stream, what, "the stream") || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, what, "module") || HT_IS_NULL(inputs, what, "inputs") ||
+        HT_IS_NULL(stream, what, "stream") || ht__module_drain(module) != HT_SUCCESS)
         return ht_error_get(NULL);
     module = ht__module_unwrapped(module);
     ht__module_walk(module, add_row, &table);
@@ -229,7 +229,7 @@ ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[], 
     ht_scope *scope;
     ht_status status;
 
-    if (HT_IS_NULL(module, what, "the module"))
+    if (HT_IS_NULL(module, what, "module"))
         return ht_error_get(NULL);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, find_floating, &like);
     scope = ht_scope_open();

@@ -7,15 +7,15 @@
 
 void ht_module_apply(ht_module *module, ht_module_visit_fn *visit, void *user)
 {
-    if (!HT_IS_NULL(module, "ht_module_apply", "the module") &&
-        !HT_IS_NULL(visit, "ht_module_apply", "the function"))
+    if (!HT_IS_NULL(module, "ht_module_apply", "module") &&
+        !HT_IS_NULL(visit, "ht_module_apply", "visit"))
         ht__module_walk(module, visit, user);
 }
 
 static void walk_named(const char *what, ht_module *module, ht_slot_kind kind,
                        ht_tensor_visit_fn *visit, void *user)
 {
-    if (!HT_IS_NULL(module, what, "the module") && !HT_IS_NULL(visit, what, "the function") &&
+    if (!HT_IS_NULL(module, what, "module") && !HT_IS_NULL(visit, what, "visit") &&
         ht__module_drain(module) == HT_SUCCESS)
         ht__module_walk_tensors(module, kind, visit, user);
 }
@@ -40,7 +40,7 @@ static ht_value *list_tensors(const char *what, ht_module *module, ht_slot_kind 
 {
     ht_value *list;
 
-    if (HT_IS_NULL(module, what, "the module") || ht__module_drain(module) != HT_SUCCESS)
+    if (HT_IS_NULL(module, what, "module") || ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     list = ht_value_list();
     ht__module_walk_tensors(module, kind, append, list);
@@ -139,7 +139,7 @@ static ht_tensor *find_tensor(const char *what, ht_module *module, const char *p
     ht_module *owner;
     ht_slot *slot;
 
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(path, what, "the path") ||
+    if (HT_IS_NULL(module, what, "module") || HT_IS_NULL(path, what, "path") ||
         ht__module_drain(module) != HT_SUCCESS)
         return NULL;
     slot = find_slot(module, path, kind, &owner);

@@ -19,7 +19,7 @@ static ht_status check_mine(ht_module *module, const ht_data_parallel_options *o
     const char *named;
     ht_status status;
 
-    if (HT_IS_NULL(module, what, "the module"))
+    if (HT_IS_NULL(module, what, "module"))
         return ht_error_get(NULL);
     if (options != NULL && options->device_id_count != 0)
         return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT,

@@ -78,7 +78,7 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
 
     if (optimizer == NULL) {
         if (ht_error_get(NULL) == HT_SUCCESS)
-            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer is NULL", what);
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: optimizer is NULL", what);
         return NULL;
     }
     if (check_options(what, &o) != HT_SUCCESS)
@@ -149,8 +149,8 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
 {
     const ht_data_parallel *dp = ht__dp_of(model);
 
-    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_begin", "the wrapper") ||
-        HT_IS_NULL(model, "ht_optim_wrapper_begin", "the model"))
+    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_begin", "wrapper") ||
+        HT_IS_NULL(model, "ht_optim_wrapper_begin", "model"))
         return ht_error_get(NULL);
     if (model != wrapper->model) {
         ht_release(wrapper->model);
@@ -256,7 +256,7 @@ ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, 
     bool should_update;
     ht_status status;
 
-    if (HT_IS_NULL(wrapper, what, "the wrapper"))
+    if (HT_IS_NULL(wrapper, what, "wrapper"))
         return ht_error_get(NULL);
     status = check_update(what, wrapper);
     if (status != HT_SUCCESS)
@@ -295,7 +295,7 @@ ht_value *ht_optim_wrapper_state_dict(ht_optim_wrapper *wrapper)
 {
     ht_value *map, *optimizer;
 
-    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_state_dict", "the wrapper"))
+    if (HT_IS_NULL(wrapper, "ht_optim_wrapper_state_dict", "wrapper"))
         return NULL;
     optimizer = ht_optimizer_state_dict(wrapper->optimizer);
     if (optimizer == NULL)
@@ -315,7 +315,7 @@ static void warn_of_lost_gradients(const ht_optim_wrapper *wrapper)
     if (lost > 0)
         ht_log_write0(
             HT_LOG_WARN,
-            "ht_optim_wrapper_load_state_dict: the state is from between two updates; the "
+            "ht_optim_wrapper_load_state_dict: the state was saved between two updates; the "
             "next one is the mean of %" PRId64 " losses, not of %" PRId64,
             wrapper->options.accumulative_counts - lost, wrapper->options.accumulative_counts);
 }
@@ -329,7 +329,7 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
     bool scales;
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(wrapper, what, "the wrapper") || HT_IS_NULL(state, what, "the state"))
+    if (HT_IS_NULL(wrapper, what, "wrapper") || HT_IS_NULL(state, what, "state"))
         return ht_error_get(NULL);
     if (!ht__value_whole(count, &losses))
         return HT_FAIL(NULL, HT_ERR_FORMAT, "%s: the state has no integer \"count\"", what);

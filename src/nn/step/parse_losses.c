@@ -83,7 +83,7 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
     *total = NULL;
     if (log != NULL)
         *log = NULL;
-    if (HT_IS_NULL(losses, what, "the losses"))
+    if (HT_IS_NULL(losses, what, "losses"))
         return ht_error_get(NULL);
     if (ht_value_as_tensor(losses) != NULL) {
         ht_value *map = ht_value_map();

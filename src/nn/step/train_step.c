@@ -187,7 +187,7 @@ static ht_value *predict(const char *what, ht_module *model, ht_value *data,
     bool was;
 
     if (get_options(what, options, &o) != HT_SUCCESS || data == NULL ||
-        HT_IS_NULL(model, what, "the model"))
+        HT_IS_NULL(model, what, "model"))
         return NULL;
     was = ht_set_grad_enabled(false);
     predictions = run(what, &o, ht__module_unwrapped(model), data, HT_FORWARD_PREDICT);

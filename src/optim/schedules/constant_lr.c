@@ -30,7 +30,7 @@ ht_scheduler *ht_optim_constant_lr(ht_optimizer *optimizer, double factor, int64
     static const char what[] = "ht_optim_constant_lr";
     struct constant_lr *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_count(what, "total_iters", total_iters, 1) != HT_SUCCESS)
         return NULL;
     if (!(factor > 0 && factor <= 1)) {

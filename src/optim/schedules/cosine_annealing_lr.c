@@ -41,7 +41,7 @@ ht_scheduler *ht_optim_cosine_annealing_lr(ht_optimizer *optimizer, int64_t t_ma
     static const char what[] = "ht_optim_cosine_annealing_lr";
     struct cosine_annealing_lr *rule;
 
-    if (HT_IS_NULL(optimizer, "ht_optim_cosine_annealing_lr", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optim_cosine_annealing_lr", "optimizer") ||
         ht__optim_check_count(what, "t_max", t_max, 1) != HT_SUCCESS ||
         ht__optim_check_range(what, "eta_min", eta_min, 0, INFINITY) != HT_SUCCESS)
         return NULL;

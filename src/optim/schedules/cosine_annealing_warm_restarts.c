@@ -51,7 +51,7 @@ ht_scheduler *ht_optim_cosine_annealing_warm_restarts(ht_optimizer *optimizer, i
     static const char what[] = "ht_optim_cosine_annealing_warm_restarts";
     struct warm_restarts *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_count(what, "t_0", t_0, 1) != HT_SUCCESS ||
         ht__optim_check_count(what, "t_mult", t_mult, 1) != HT_SUCCESS ||
         ht__optim_check_range(what, "eta_min", eta_min, 0, INFINITY) != HT_SUCCESS)

@@ -94,7 +94,7 @@ ht_scheduler *ht_optim_cyclic_lr(ht_optimizer *optimizer, double base_lr, double
     struct cyclic_lr *rule;
 
     options = options != NULL ? options : &defaults;
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_range(what, "base_lr", base_lr, 0, INFINITY) != HT_SUCCESS ||
         ht__optim_check_range(what, "max_lr", max_lr, 0, INFINITY) != HT_SUCCESS ||
         check(what, optimizer, options) != HT_SUCCESS)

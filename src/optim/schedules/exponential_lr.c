@@ -22,7 +22,7 @@ ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gamma)
 {
     struct exponential_lr *rule;
 
-    if (HT_IS_NULL(optimizer, "ht_optim_exponential_lr", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optim_exponential_lr", "optimizer") ||
         ht__optim_check_range("ht_optim_exponential_lr", "gamma", gamma, 0, INFINITY) != HT_SUCCESS)
         return NULL;
     rule = ht__scheduler_new(&type, optimizer, sizeof *rule);

@@ -37,7 +37,7 @@ static ht_scheduler *make(const char *what, const ht_scheduler_type *type, ht_op
 {
     struct lambda_lr *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") || HT_IS_NULL(factor, what, "the function"))
+    if (HT_IS_NULL(optimizer, what, "optimizer") || HT_IS_NULL(factor, what, "factor"))
         return NULL;
     rule = ht__scheduler_new(type, optimizer, sizeof *rule);
     rule->factor = factor;

@@ -38,7 +38,7 @@ ht_scheduler *ht_optim_linear_lr(ht_optimizer *optimizer, double start_factor, d
     static const char what[] = "ht_optim_linear_lr";
     struct linear_lr *rule;
 
-    if (HT_IS_NULL(optimizer, "ht_optim_linear_lr", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optim_linear_lr", "optimizer") ||
         ht__optim_check_count(what, "total_iters", total_iters, 1) != HT_SUCCESS)
         return NULL;
     if (!(start_factor > 0 && start_factor <= 1) || !(end_factor >= 0 && end_factor <= 1)) {

@@ -32,8 +32,8 @@ ht_scheduler *ht_optim_multi_step_lr(ht_optimizer *optimizer, int count, const i
     static const char what[] = "ht_optim_multi_step_lr";
     struct multi_step_lr *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
-        (count > 0 && HT_IS_NULL(milestones, what, "the list of milestones")) ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
+        (count > 0 && HT_IS_NULL(milestones, what, "milestones")) ||
         ht__optim_check_count(what, "count", count, 0) != HT_SUCCESS ||
         ht__optim_check_range(what, "gamma", gamma, 0, INFINITY) != HT_SUCCESS)
         return NULL;

@@ -140,7 +140,7 @@ ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_lr, int6
     struct one_cycle_lr *rule;
 
     options = options != NULL ? options : &defaults;
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_count(what, "total_steps", total_steps, 1) != HT_SUCCESS ||
         check(what, optimizer, max_lr, options) != HT_SUCCESS)
         return NULL;

@@ -30,7 +30,7 @@ ht_scheduler *ht_optim_polynomial_lr(ht_optimizer *optimizer, int64_t total_iter
     static const char what[] = "ht_optim_polynomial_lr";
     struct polynomial_lr *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_count(what, "total_iters", total_iters, 1) != HT_SUCCESS ||
         ht__optim_check_range(what, "power", power, 0, INFINITY) != HT_SUCCESS)
         return NULL;

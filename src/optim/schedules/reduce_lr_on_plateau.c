@@ -99,7 +99,7 @@ ht_scheduler *ht_optim_reduce_lr_on_plateau(ht_optimizer *optimizer,
                                                         : ht_reduce_lr_on_plateau_options_default();
     struct plateau *rule;
 
-    if (HT_IS_NULL(optimizer, "ht_optim_reduce_lr_on_plateau", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optim_reduce_lr_on_plateau", "optimizer") ||
         check("ht_optim_reduce_lr_on_plateau", &o) != HT_SUCCESS)
         return NULL;
     rule = ht__scheduler_new(&type, optimizer, sizeof *rule);

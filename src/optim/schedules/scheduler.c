@@ -62,7 +62,7 @@ void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int coun
     ht_scheduler *scheduler;
 
     if (ht__optim_check_count(what, "count", count, 1) != HT_SUCCESS ||
-        HT_IS_NULL(schedulers, what, "the list of schedules"))
+        HT_IS_NULL(schedulers, what, "schedulers"))
         return NULL;
     for (int i = 0; i < count; i++) {
         if (!fits(what, schedulers[0], schedulers[i], i))
@@ -178,7 +178,7 @@ static ht_status step(const char *what, ht_scheduler *scheduler, double metric)
 
 ht_status ht_scheduler_step(ht_scheduler *scheduler)
 {
-    if (HT_IS_NULL(scheduler, "ht_scheduler_step", "the scheduler"))
+    if (HT_IS_NULL(scheduler, "ht_scheduler_step", "scheduler"))
         return ht_error_get(NULL);
     if (scheduler->type->observe != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
@@ -189,7 +189,7 @@ ht_status ht_scheduler_step(ht_scheduler *scheduler)
 
 ht_status ht_scheduler_step_metric(ht_scheduler *scheduler, double metric)
 {
-    if (HT_IS_NULL(scheduler, "ht_scheduler_step_metric", "the scheduler"))
+    if (HT_IS_NULL(scheduler, "ht_scheduler_step_metric", "scheduler"))
         return ht_error_get(NULL);
     return step("ht_scheduler_step_metric", scheduler, metric);
 }

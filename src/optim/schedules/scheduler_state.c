@@ -29,7 +29,7 @@ ht_value *ht_scheduler_state_dict(ht_scheduler *scheduler)
 {
     ht_value *map;
 
-    if (HT_IS_NULL(scheduler, "ht_scheduler_state_dict", "the scheduler"))
+    if (HT_IS_NULL(scheduler, "ht_scheduler_state_dict", "scheduler"))
         return NULL;
     map = ht_value_map();
     ht_value_set(map, "last_epoch", ht_value_number((double)scheduler->epoch));
@@ -75,8 +75,8 @@ ht_status ht_scheduler_load_state_dict(ht_scheduler *scheduler, const ht_value *
     static const char what[] = "ht_scheduler_load_state_dict";
     ht_status status;
 
-    if (HT_IS_NULL(scheduler, "ht_scheduler_load_state_dict", "the scheduler") ||
-        HT_IS_NULL(state, "ht_scheduler_load_state_dict", "the state"))
+    if (HT_IS_NULL(scheduler, "ht_scheduler_load_state_dict", "scheduler") ||
+        HT_IS_NULL(state, "ht_scheduler_load_state_dict", "state"))
         return ht_error_get(NULL);
     status = check(what, scheduler, state);
     if (status == HT_SUCCESS)

@@ -31,7 +31,7 @@ ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[]
     static const char what[] = "ht_optim_sequential_lr";
     struct sequential_lr *rule;
 
-    if (count > 1 && HT_IS_NULL(milestones, what, "the list of milestones"))
+    if (count > 1 && HT_IS_NULL(milestones, what, "milestones"))
         return NULL;
     for (int i = 0; i < count - 1; i++) {
         if (ht__optim_check_count(what, "a milestone", milestones[i],

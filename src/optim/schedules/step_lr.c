@@ -26,7 +26,7 @@ ht_scheduler *ht_optim_step_lr(ht_optimizer *optimizer, int64_t step_size, doubl
     static const char what[] = "ht_optim_step_lr";
     struct step_lr *rule;
 
-    if (HT_IS_NULL(optimizer, "ht_optim_step_lr", "the optimizer") ||
+    if (HT_IS_NULL(optimizer, "ht_optim_step_lr", "optimizer") ||
         ht__optim_check_count(what, "step_size", step_size, 1) != HT_SUCCESS ||
         ht__optim_check_range(what, "gamma", gamma, 0, INFINITY) != HT_SUCCESS)
         return NULL;

@@ -42,7 +42,7 @@ ht_scheduler *ht_optim_swa_lr(ht_optimizer *optimizer, double swa_lr, int64_t an
     static const char what[] = "ht_optim_swa_lr";
     struct swa_lr *rule;
 
-    if (HT_IS_NULL(optimizer, what, "the optimizer") ||
+    if (HT_IS_NULL(optimizer, what, "optimizer") ||
         ht__optim_check_range(what, "swa_lr", swa_lr, 0, INFINITY) != HT_SUCCESS ||
         ht__optim_check_count(what, "anneal_epochs", anneal_epochs, 0) != HT_SUCCESS)
         return NULL;

@@ -8,7 +8,7 @@ ht_value *ht_batch_value(const ht_batch *batch)
     static const char what[] = "ht_batch_value";
     ht_value *map, *arrays;
 
-    if (HT_IS_NULL(batch, what, "the batch") || HT_IS_NULL(batch->data, what, "the batch's data"))
+    if (HT_IS_NULL(batch, what, "batch") || HT_IS_NULL(batch->data, what, "batch.data"))
         return NULL;
     map = ht_value_map();
     arrays = ht_value_list();

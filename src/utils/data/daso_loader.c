@@ -10,12 +10,12 @@ ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
     static const char what[] = "ht_daso_set_loader";
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(daso, what, "DASO"))
+    if (HT_IS_NULL(daso, what, "daso"))
         return ht_error_get(NULL);
     if (loader == NULL)
         status = ht_error_get(NULL) != HT_SUCCESS
                      ? ht_error_get(NULL)
-                     : ht__error_set(HT_ERR_ARGUMENT, "%s: the loader is NULL", what);
+                     : ht__error_set(HT_ERR_ARGUMENT, "%s: loader is NULL", what);
     else if (ht_dataloader_batches(loader) < 1)
         status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
     status = ht__agree(what, daso->comm, status);

@@ -178,9 +178,9 @@ ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_option
 /* Other ranks may have one, and wait. */
 bool ht__dataset_missing(const char *what, const ht_dataset *dataset)
 {
-    if (ht__alive(dataset, what, "the dataset") != NULL)
+    if (ht__alive(dataset, what, "dataset") != NULL)
         return false;
-    ht__agree(what, ht_get_comm(), ht__error_set_null(what, "the dataset"));
+    ht__agree(what, ht_get_comm(), ht__error_set_null(what, "dataset"));
     return true;
 }
 
@@ -218,8 +218,8 @@ static ht_status agree(ht_dataloader *loader, ht__made *made)
 
 bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
 {
-    if (HT_IS_NULL(loader, "ht_dataloader_next", "the loader") ||
-        HT_IS_NULL_ON(loader->dataset->comm, batch, "ht_dataloader_next", "the batch"))
+    if (HT_IS_NULL(loader, "ht_dataloader_next", "loader") ||
+        HT_IS_NULL_ON(loader->dataset->comm, batch, "ht_dataloader_next", "batch"))
         return false;
     *batch = (ht_batch){0};
     give_back(loader);
@@ -313,7 +313,7 @@ void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal)
 
 ht_status ht_dataloader_set_epoch(ht_dataloader *loader, int64_t epoch)
 {
-    if (HT_IS_NULL(loader, "ht_dataloader_set_epoch", "the loader"))
+    if (HT_IS_NULL(loader, "ht_dataloader_set_epoch", "loader"))
         return ht_error_get(NULL);
     if (epoch < 0)
         return HT_FAIL(loader->dataset->comm, HT_ERR_ARGUMENT,

@@ -50,7 +50,7 @@ ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
     ht__deal deal = {0};
     ht_value *map;
 
-    if (HT_IS_NULL(loader, "ht_dataloader_state_dict", "the loader"))
+    if (HT_IS_NULL(loader, "ht_dataloader_state_dict", "loader"))
         return NULL;
     map = ht_value_map();
     ht__deal_copy(&deal, &loader->deal);
@@ -202,7 +202,7 @@ static ht_status read_state(const ht_dataloader *loader, const ht_value *state,
     int64_t one;
     ht_status status;
 
-    if (HT_IS_NULL(state, loading, "the state"))
+    if (HT_IS_NULL(state, loading, "state"))
         return ht_error_get(NULL);
     status = check_identity(loader, state);
     if (status == HT_SUCCESS)
@@ -242,7 +242,7 @@ ht_status ht_dataloader_load_state_dict(ht_dataloader *loader, const ht_value *s
     ht_status status;
     bool held;
 
-    if (HT_IS_NULL(loader, loading, "the loader"))
+    if (HT_IS_NULL(loader, loading, "loader"))
         return ht_error_get(NULL);
 
     scope = ht_scope_open();

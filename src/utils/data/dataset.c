@@ -94,7 +94,7 @@ ht_dataset *ht_dataset_hdf5(const char *path, int count, const char *const datas
     ht_dataset *dataset = NULL;
     ht_status status;
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return NULL;
     status = check_names(path, count, datasets);
     if (status == HT_SUCCESS) {
@@ -124,7 +124,7 @@ ht_dataset *ht__dataset_fixed(const ht_dataset *dataset)
 
 ht_status ht_dataset_limit(ht_dataset *dataset, int64_t rows)
 {
-    if (HT_IS_NULL(dataset, "ht_dataset_limit", "the dataset"))
+    if (HT_IS_NULL(dataset, "ht_dataset_limit", "dataset"))
         return ht_error_get(NULL);
     if (rows < 0 || rows > dataset->file_rows)
         return HT_FAIL(dataset->comm, HT_ERR_ARGUMENT,
@@ -141,7 +141,7 @@ int64_t ht_dataset_rows(const ht_dataset *dataset)
 
 const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int *ndim)
 {
-    bool known = !HT_IS_NULL(dataset, "ht_dataset_shape", "the dataset") && array >= 0 &&
+    bool known = !HT_IS_NULL(dataset, "ht_dataset_shape", "dataset") && array >= 0 &&
                  array < dataset->count;
 
     if (ndim != NULL)

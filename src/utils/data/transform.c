@@ -99,7 +99,7 @@ ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *normalize)
     ht_tensor *made;
 
     (void)array;
-    if (HT_IS_NULL(rows, "ht_transform_normalize", "the tensor of rows"))
+    if (HT_IS_NULL(rows, "ht_transform_normalize", "rows"))
         return NULL;
     made = normalise(ht_to_device(rows, ht__device_cpu()), normalize);
     return made != NULL ? ht_to_device(made, ht_tensor_device(rows)) : NULL;

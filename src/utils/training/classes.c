@@ -16,7 +16,7 @@ ht_status ht__metric_check_batch(const char *what, const ht_tensor *x, int ndim,
 
     if (a->comm->shared || (b != NULL && b->comm->shared))
         return ht__error_set(HT_ERR_COMM,
-                             "%s: a tensor lives on %d ranks; add the part of each rank "
+                             "%s: a tensor is on %d ranks; add the part of each rank "
                              "(ht_tensor_local)",
                              what, a->comm->shared ? a->comm->size : b->comm->size);
     if (ht_dtype_is_complex(a->dtype))

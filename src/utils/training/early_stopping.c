@@ -52,7 +52,7 @@ bool ht_early_stopping_step(ht_early_stopping *stopping, double metric)
 {
     double gain;
 
-    if (HT_IS_NULL(stopping, "ht_early_stopping_step", "the early stopping"))
+    if (HT_IS_NULL(stopping, "ht_early_stopping_step", "stopping"))
         return false;
     gain = stopping->options.maximize ? metric - stopping->best : stopping->best - metric;
     if (gain > stopping->options.min_delta || (isnan(stopping->best) && !isnan(metric))) {
@@ -68,7 +68,7 @@ ht_value *ht_early_stopping_state_dict(const ht_early_stopping *stopping)
 {
     ht_value *map = ht_value_map();
 
-    if (HT_IS_NULL(stopping, "ht_early_stopping_state_dict", "the early stopping"))
+    if (HT_IS_NULL(stopping, "ht_early_stopping_state_dict", "stopping"))
         return NULL;
     ht_value_set(map, "best", ht_value_number(stopping->best));
     ht_value_set(map, "waited", ht_value_number((double)stopping->waited));
@@ -80,8 +80,8 @@ ht_status ht_early_stopping_load_state_dict(ht_early_stopping *stopping, const h
     const ht_value *best = ht_value_get(state, "best"), *waited = ht_value_get(state, "waited");
     int64_t epochs;
 
-    if (HT_IS_NULL(stopping, "ht_early_stopping_load_state_dict", "the early stopping") ||
-        HT_IS_NULL(state, "ht_early_stopping_load_state_dict", "the state"))
+    if (HT_IS_NULL(stopping, "ht_early_stopping_load_state_dict", "stopping") ||
+        HT_IS_NULL(state, "ht_early_stopping_load_state_dict", "state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(best) != HT_VALUE_NUMBER || !ht__value_whole(waited, &epochs))
         return HT_FAIL(NULL, HT_ERR_FORMAT,

@@ -167,7 +167,7 @@ ht_status ht_keep_best_step(ht_keep_best *best, double metric, int64_t epoch)
     ht_status status;
     int at, before;
 
-    if (HT_IS_NULL(best, what, "the keeper"))
+    if (HT_IS_NULL(best, what, "best"))
         return ht_error_get(NULL);
     status = check_ranks(best, metric, epoch);
     if (status != HT_SUCCESS)
@@ -202,7 +202,7 @@ ht_value *ht_keep_best_state_dict(const ht_keep_best *best)
 {
     ht_value *list = ht_value_list();
 
-    if (HT_IS_NULL(best, "ht_keep_best_state_dict", "the keeper"))
+    if (HT_IS_NULL(best, "ht_keep_best_state_dict", "best"))
         return NULL;
     for (int i = 0; i < best->count; i++) {
         ht_value *map = ht_value_map();
@@ -238,8 +238,8 @@ ht_status ht_keep_best_load_state_dict(ht_keep_best *best, const ht_value *state
 {
     ht_status status;
 
-    if (HT_IS_NULL(best, "ht_keep_best_load_state_dict", "the keeper") ||
-        HT_IS_NULL(state, "ht_keep_best_load_state_dict", "the state"))
+    if (HT_IS_NULL(best, "ht_keep_best_load_state_dict", "best") ||
+        HT_IS_NULL(state, "ht_keep_best_load_state_dict", "state"))
         return ht_error_get(NULL);
     status = check_state(best, state);
     if (status != HT_SUCCESS)

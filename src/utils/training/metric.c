@@ -28,7 +28,7 @@ ht_metric *ht__metric_new(const ht_metric_type *type, ht_comm *comm, int counts)
 
     if (comm == NULL) {
         if (ht_error_get(NULL) == HT_SUCCESS)
-            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", type->what);
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", type->what);
         return NULL;
     }
     metric = ht__alloc(sizeof *metric);
@@ -67,7 +67,7 @@ static ht_status keep_error(ht_metric *metric, ht_status status)
 
 static ht_status not_this_way(ht_metric *metric, const char *what, const char *other)
 {
-    return keep_error(metric, ht__error_set(HT_ERR_ARGUMENT, "%s: the metric is %s; use %s", what,
+    return keep_error(metric, ht__error_set(HT_ERR_ARGUMENT, "%s: metric is %s; use %s", what,
                                             metric->type->name, other));
 }
 
@@ -79,7 +79,7 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(metric, what, "the metric"))
+    if (HT_IS_NULL(metric, what, "metric"))
         return ht_error_get(NULL);
     if (HT_IS_NULL(x, what, "x"))
         return keep_error(metric, ht_error_get(NULL));
@@ -97,7 +97,7 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
 
 ht_status ht_metric_add(ht_metric *metric, double value, double weight)
 {
-    if (HT_IS_NULL(metric, "ht_metric_add", "the metric"))
+    if (HT_IS_NULL(metric, "ht_metric_add", "metric"))
         return ht_error_get(NULL);
     if (metric->type->add == NULL)
         return not_this_way(metric, "ht_metric_add", "ht_metric_update");
@@ -108,7 +108,7 @@ ht_value *ht_metric_compute(ht_metric *metric)
 {
     ht_value *result = ht_value_map();
 
-    if (HT_IS_NULL(metric, "ht_metric_compute", "the metric"))
+    if (HT_IS_NULL(metric, "ht_metric_compute", "metric"))
         return NULL;
     if (metric->status != HT_SUCCESS)
         ht__error_set(metric->status, "%s", metric->message);
@@ -123,7 +123,7 @@ double ht_metric_result(ht_metric *metric)
     ht_value *result;
     double first;
 
-    if (HT_IS_NULL(metric, "ht_metric_result", "the metric"))
+    if (HT_IS_NULL(metric, "ht_metric_result", "metric"))
         return NAN;
     scope = ht_scope_open();
     result = ht_metric_compute(metric);

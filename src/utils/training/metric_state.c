@@ -59,7 +59,7 @@ ht_value *ht_metric_state_dict(ht_metric *metric)
 {
     ht_value *map = ht_value_map();
 
-    if (HT_IS_NULL(metric, saving, "the metric"))
+    if (HT_IS_NULL(metric, saving, "metric"))
         return NULL;
     if (metric->status != HT_SUCCESS)
         ht__error_set(metric->status, "%s", metric->message);
@@ -93,7 +93,7 @@ static ht_status check_kind(const ht_metric *metric, const ht_value *state)
 {
     const ht_value *name = ht_value_get(state, "metric");
 
-    if (HT_IS_NULL(state, loading, "the state"))
+    if (HT_IS_NULL(state, loading, "state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(name) != HT_VALUE_MAP || ht_value_count(name) != 1)
         return ht__error_set(
@@ -184,7 +184,7 @@ ht_status ht_metric_load_state_dict(ht_metric *metric, const ht_value *state)
     ht_scope *scope;
     ht_status status;
 
-    if (HT_IS_NULL(metric, loading, "the metric"))
+    if (HT_IS_NULL(metric, loading, "metric"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
     status = load(metric, state);

@@ -91,7 +91,7 @@ static ht_status open_all(ht_run_log *log, const ht_run_log_options *o)
 
 static ht_status check_options(const ht_run_log_options *options)
 {
-    if (HT_IS_NULL(options, new_name, "the options"))
+    if (HT_IS_NULL(options, new_name, "options"))
         return ht_error_get(NULL);
     return HT_CHECK_OPTIONS(NULL, new_name, options, ht_run_log_options);
 }
@@ -102,7 +102,7 @@ ht_run_log *ht_run_log_new(const ht_run_log_options *options, ht_comm *comm)
     ht_status status;
     bool held;
 
-    if (HT_IS_NULL(comm, new_name, "the communicator"))
+    if (HT_IS_NULL(comm, new_name, "comm"))
         return NULL;
     log = ht__alloc(sizeof *log);
     ht__object_init(log, &kind);
@@ -145,7 +145,7 @@ static bool is_number(const ht_value *entry)
 /* The arguments of one rank. */
 static ht_status check_row(const ht_run_log *log, const ht_value *row)
 {
-    if (HT_IS_NULL(row, add_name, "the row"))
+    if (HT_IS_NULL(row, add_name, "row"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(row) != HT_VALUE_MAP || ht_value_count(row) == 0)
         return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is empty or not a map", add_name);
@@ -158,7 +158,7 @@ static ht_status check_row(const ht_run_log *log, const ht_value *row)
                            add_name, name);
         if (strpbrk(name, "\r\n") != NULL)
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
-                           "%s: \"%s\" has a line end, expected a name in one line", add_name,
+                           "%s: \"%s\" contains a newline, expected a name in one line", add_name,
                            name);
         if (!is_number(ht_value_at(row, i)))
             return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
@@ -251,7 +251,7 @@ ht_status ht_run_log_add(ht_run_log *log, const ht_value *row)
     ht_status status;
     bool held;
 
-    if (HT_IS_NULL(log, add_name, "the log"))
+    if (HT_IS_NULL(log, add_name, "log"))
         return ht_error_get(NULL);
     held = ht__agree_begin();
     status = ht__agree_end(add_name, log->comm, held, check_row(log, row));

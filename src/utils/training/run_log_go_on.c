@@ -155,7 +155,7 @@ static ht_status go_on_jsonl(ht_run_log *log, const char *what, double at)
     off_t end;
 
     if (memory == NULL)
-        return ht__error_set(HT_ERR_MEMORY, "%s: no memory for a name", what);
+        return ht__error_set(HT_ERR_MEMORY, "%s: out of memory for a name", what);
     fputc('{', memory);
     ht__run_log_json_name(memory, log->names[0]);
     fputs(": ", memory);

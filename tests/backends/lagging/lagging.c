@@ -39,7 +39,7 @@ static int device_open(int index, void **stream)
     if (d != NULL)
         *d = (device){lag_memory_new(index), lag_queue_new(), lag_queue_new()};
     if (d == NULL || d->memory == NULL || d->queue == NULL || d->beside == NULL) {
-        lag_core->fail("lag: no memory for a device");
+        lag_core->fail("lag: out of memory for a device");
         return 1;
     }
     *stream = d;

@@ -267,7 +267,7 @@ static void an_earlier_error_stays(void **state)
     assert_int_equal(ht_backward(NULL), HT_ERR_IO);
     assert_int_equal(ht_backward_ext(NULL, NULL, false), HT_ERR_IO);
     ht_error_clear();
-    HT_TEST_EXPECT_ERROR(ht_backward(NULL), HT_ERR_ARGUMENT, "ht_backward: the loss is NULL");
+    HT_TEST_EXPECT_ERROR(ht_backward(NULL), HT_ERR_ARGUMENT, "ht_backward: loss is NULL");
     ht_scope_close(scope);
 }
 

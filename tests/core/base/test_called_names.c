@@ -13,8 +13,8 @@
     X(ht_load("none.npy", NULL, HT_FLOAT32, 0), IO, "ht_load: cannot open none.npy")               \
     X(ht_load("none.h5", "x", HT_FLOAT32, 0), IO, "ht_load: ")                                     \
     X(ht_save(x, "/none/x.npy", NULL), IO, "ht_save: cannot write /none/x.npy")                    \
-    X(ht_load_csv_from_folder(NULL, 0, ',', HT_FLOAT32, 0), ARGUMENT, "the path is NULL")          \
-    X(ht_load_multiple_hdf5(NULL, "x", HT_FLOAT32), ARGUMENT, "the folder is NULL")                \
+    X(ht_load_csv_from_folder(NULL, 0, ',', HT_FLOAT32, 0), ARGUMENT, "path is NULL")              \
+    X(ht_load_multiple_hdf5(NULL, "x", HT_FLOAT32), ARGUMENT, "folder is NULL")                    \
     X(ht_tensor_set_requires_grad(n, true), DTYPE,                                                 \
       "ht_tensor_set_requires_grad: x is int64, expected a floating or complex dtype")             \
     X(ht_tensor_set_grad(x, a), SHAPE, "ht_tensor_set_grad: grad is float32 (4, 4)")               \
@@ -57,6 +57,11 @@
     X(ht_moveaxis(a, HT_AXES(0), HT_AXES(2)), ARGUMENT, "ht_moveaxis: to 2 is outside x")          \
     X(ht_concatenate(1, &x, 1), ARGUMENT, "ht_concatenate: axis 1 is outside xs[0] of shape (4,)") \
     X(ht_cross_ext(three, three, 0, 1, 0), ARGUMENT, "ht_cross_ext: axis_b 1 is outside b of ")    \
+    X(ht_vecdot(a, a, 2, false), ARGUMENT, "ht_vecdot: axis 2 is outside a * b of shape (4, 4)")   \
+    X(ht_vecdot(ht_scalar(1), ht_scalar(1), HT_NONE, false), ARGUMENT,                             \
+      "ht_vecdot: axis HT_NONE is ")                                                               \
+    X(ht_getitem(a, HT_KEY((ht_tensor *)NULL)), ARGUMENT, "ht_getitem: key[0].tensor is NULL")     \
+    X(ht_recv(HT_COMM_WORLD, x, -1, 0), ARGUMENT, "ht_recv: source is -1, expected a rank of a ")  \
     X(ht_matrix_norm(a, HT_NORM_DEFAULT, 0, 2, false), ARGUMENT,                                   \
       "ht_matrix_norm: axis1 2 is outside x of shape (4, 4)")                                      \
     X(ht_normal_(n, 0, 1), DTYPE, "ht_normal_: x is int64, expected a floating dtype")             \

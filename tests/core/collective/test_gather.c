@@ -202,7 +202,7 @@ static void test_misuse_is_told(void **state)
     assert_int_equal(ht_send(HT_COMM_WORLD, rows(0, 1), ht_test_size, 0), HT_ERR_ARGUMENT);
     ht_error_get(&message);
     snprintf(expected, sizeof expected,
-             "ht_send: the other rank is %d, expected a rank of a communicator of %d", ht_test_size,
+             "ht_send: dest is %d, expected a rank of a communicator of %d", ht_test_size,
              ht_test_size);
     assert_string_equal(message, expected);
     assert_null(ht_irecv(HT_COMM_WORLD, rows(0, 1), 0, 32768));

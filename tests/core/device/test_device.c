@@ -71,7 +71,7 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
     ht_device_get_memory(fourth, &after);
     assert_true(after.missed > before.missed); /* nothing was there to hand out */
     HT_TEST_EXPECT_ERROR(ht_device_empty_cache(NULL), HT_ERR_ARGUMENT,
-                         "ht_device_empty_cache: the device is NULL");
+                         "ht_device_empty_cache: device is NULL");
     ht_release(kept);
     ht_scope_close(outer);
 }
@@ -84,7 +84,7 @@ static void waiting_for_a_device_reports_its_faults(void **state)
     assert_int_equal(ht_device_synchronize(ht_device_get("cpu:4")), HT_SUCCESS);
     assert_int_equal(ht_device_synchronize(dummy), HT_SUCCESS);
     HT_TEST_EXPECT_ERROR(ht_device_synchronize(NULL), HT_ERR_ARGUMENT,
-                         "ht_device_synchronize: the device is NULL");
+                         "ht_device_synchronize: device is NULL");
     if (ht_test_size > 1)
         return; /* a fault of a device ends the job */
     setenv("HT_DUMMY_STUCK", "1", true);

@@ -54,15 +54,15 @@ static void an_unknown_suffix_is_an_error(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_null(ht_load("x.txt", NULL, HT_FLOAT32, 0));
     assert_error(
-        "ht_load: the path is x.txt, expected a name that ends in .h5, .hdf5, .npy, .csv or .safetensors");
+        "ht_load: path is x.txt, expected a name that ends in .h5, .hdf5, .npy, .csv or .safetensors");
     assert_int_equal(ht_save(x, "folder.csv/x", NULL), HT_ERR_ARGUMENT);
-    assert_error("ht_save: the path is folder.csv/x, expected a name");
+    assert_error("ht_save: path is folder.csv/x, expected a name");
     assert_int_equal(ht_save(x, "x.npy", "x"), HT_ERR_ARGUMENT);
-    assert_error("x.npy holds one tensor without a name, but the data set is \"x\"");
+    assert_error("x.npy holds one tensor without a name, but dataset is \"x\"");
     assert_int_equal(ht_save(x, "x.h5", NULL), HT_ERR_ARGUMENT);
-    assert_error("the name of the data set in x.h5 is NULL");
+    assert_error("dataset is NULL, expected the name of one in x.h5");
     assert_null(ht_load(NULL, NULL, HT_FLOAT32, 0));
-    assert_error("ht_load: the path is NULL");
+    assert_error("ht_load: path is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 

@@ -94,7 +94,7 @@ static void views_and_moves_name_the_null_operand(void **state)
 
     (void)state;
     IS_NULL(ht_reshape(NULL, 2, two), "ht_reshape: x is NULL");
-    IS_NULL(ht_reshape(x, 2, NULL), "ht_reshape: the shape is NULL");
+    IS_NULL(ht_reshape(x, 2, NULL), "ht_reshape: shape is NULL");
     IS_NULL(ht_flatten(NULL, 0), "ht_flatten: x is NULL");
     IS_NULL(ht_permute(NULL, 0, NULL), "ht_permute: x is NULL");
     IS_NULL(ht_transpose(NULL, 0, 1), "ht_transpose: x is NULL");
@@ -103,8 +103,8 @@ static void views_and_moves_name_the_null_operand(void **state)
     IS_NULL(ht_narrow(NULL, 0, 0, 1), "ht_narrow: x is NULL");
     IS_NULL(ht_broadcast_to(NULL, 2, two), "ht_broadcast_to: x is NULL");
     IS_NULL(ht_broadcast_to(x, 2, NULL), "ht_broadcast_to: ndim is 2, expected 0 to 8 and a shape");
-    IS_NULL(ht_concatenate(HT_LIST(ht_tensor *, x, NULL), 0), "ht_concatenate: an operand is NULL");
-    IS_NULL(ht_concatenate(2, NULL, 0), "ht_concatenate: the list of operands is NULL");
+    IS_NULL(ht_concatenate(HT_LIST(ht_tensor *, x, NULL), 0), "ht_concatenate: xs[1] is NULL");
+    IS_NULL(ht_concatenate(2, NULL, 0), "ht_concatenate: xs is NULL");
     IS_NULL(ht_resplit(NULL, 0), "ht_resplit: x is NULL");
     IS_NULL(ht_resplit_(NULL, 0), "ht_resplit_: x is NULL");
     IS_NULL(ht_balance(NULL), "ht_balance: x is NULL");
@@ -113,7 +113,7 @@ static void views_and_moves_name_the_null_operand(void **state)
     IS_NULL(ht_contiguous(NULL), "ht_contiguous: x is NULL");
     IS_NULL(ht_channels_last(NULL), "ht_channels_last: x is NULL");
     IS_NULL(ht_to_device(NULL, ht_get_device()), "ht_to_device: x is NULL");
-    IS_NULL(ht_to_device(x, NULL), "ht_to_device: the device is NULL");
+    IS_NULL(ht_to_device(x, NULL), "ht_to_device: device is NULL");
     IS_NULL(ht_copy_(NULL, x), "ht_copy_: x is NULL");
     IS_NULL(ht_copy_(x, NULL), "ht_copy_: y is NULL");
     IS_NULL(ht_fill_(NULL, 0), "ht_fill_: x is NULL");
@@ -121,7 +121,7 @@ static void views_and_moves_name_the_null_operand(void **state)
     IS_NULL(ht_tensor_set_(x, NULL), "ht_tensor_set_: y is NULL");
     IS_NULL(ht_tensor_local(NULL), "ht_tensor_local: x is NULL");
     IS_NULL(ht_tensor_item(NULL, &(double){0}), "ht_tensor_item: x is NULL");
-    IS_NULL(ht_tensor_item(x, NULL), "ht_tensor_item: the place of the value is NULL");
+    IS_NULL(ht_tensor_item(x, NULL), "ht_tensor_item: value is NULL");
     IS_NULL(ht_tensor_str(NULL), "ht_tensor_str: x is NULL");
     IS_NULL(ht_print(NULL, stdout), "ht_print: x is NULL");
 }
@@ -135,14 +135,14 @@ static void factories_and_draws_name_the_null_operand(void **state)
     IS_NULL(ht_zeros_like(NULL), "ht_zeros_like: x is NULL");
     IS_NULL(ht_ones_like(NULL), "ht_ones_like: x is NULL");
     IS_NULL(ht_full_like(NULL, 1), "ht_full_like: x is NULL");
-    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "the device is NULL");
-    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "the communicator is NULL");
+    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, NULL, HT_COMM_WORLD), "device is NULL");
+    IS_NULL(ht_empty_ext(2, two, HT_FLOAT32, HT_NONE, cpu, NULL), "comm is NULL");
     IS_NULL(ht_zeros(2, NULL, HT_FLOAT32, HT_NONE),
             "ht_zeros: ndim is 2, expected 0 to 8 and a shape");
     for (int split = -1; split < 1; split++)
         IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, split < 0 ? HT_NONE : split),
-                "ht_array: the data is NULL");
-    IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, HT_LOCAL), "ht_array: the data is NULL");
+                "ht_array: data is NULL");
+    IS_NULL(ht_array(NULL, 2, two, HT_FLOAT32, HT_LOCAL), "ht_array: data is NULL");
     IS_NULL(ht_uniform_(NULL, 0, 1), "ht_uniform_: x is NULL");
     IS_NULL(ht_normal_(NULL, 0, 1), "ht_normal_: x is NULL");
 }
@@ -155,11 +155,11 @@ static void autograd_names_the_null_operand(void **state)
     ht_tensor_set_requires_grad(x, true);
     IS_NULL(ht_tensor_set_requires_grad(NULL, true), "ht_tensor_set_requires_grad: x is NULL");
     IS_NULL(ht_tensor_set_grad(NULL, NULL), "ht_tensor_set_grad: x is NULL");
-    IS_NULL(ht_backward(NULL), "ht_backward: the loss is NULL");
+    IS_NULL(ht_backward(NULL), "ht_backward: loss is NULL");
     IS_NULL(ht_backward_ext(NULL, NULL, false), "ht_backward_ext: x is NULL");
     IS_NULL(ht_detach(NULL), "ht_detach: x is NULL");
     IS_NULL(ht_tensor_register_hook(NULL, NULL, NULL), "ht_tensor_register_hook: x is NULL");
-    IS_NULL(ht_tensor_register_hook(x, NULL, NULL), "ht_tensor_register_hook: the hook is NULL");
+    IS_NULL(ht_tensor_register_hook(x, NULL, NULL), "ht_tensor_register_hook: hook is NULL");
     IS_NULL(ht_tensor_register_grad_ready_hook(NULL, NULL, NULL),
             "ht_tensor_register_grad_ready_hook: x is NULL");
     IS_NULL(ht_tensor_remove_hook(NULL, 1), "ht_tensor_remove_hook: x is NULL");
@@ -177,7 +177,7 @@ static void layers_name_the_null_operand(void **state)
     IS_NULL(ht_linear(x, NULL, NULL), "ht_linear: weight is NULL");
     IS_NULL(ht_conv2d(NULL, x, NULL, NULL), "ht_conv2d: x is NULL");
     IS_NULL(ht_max_pool2d(NULL, 2), "ht_max_pool2d: x is NULL");
-    IS_NULL(ht_max_pool2d_ext(x, two, two, NULL, two), "ht_max_pool2d_ext: the padding is NULL");
+    IS_NULL(ht_max_pool2d_ext(x, two, two, NULL, two), "ht_max_pool2d_ext: padding is NULL");
     IS_NULL(ht_dropout(NULL, 0.5, 0, 0), "ht_dropout: x is NULL");
     IS_NULL(ht_dropout2d(NULL, 0.5, 0, 0), "ht_dropout2d: x is NULL");
     IS_NULL(ht_batch_norm(NULL, NULL, NULL, NULL, NULL, true, 0.1, 1e-5),

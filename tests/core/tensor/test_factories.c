@@ -117,7 +117,7 @@ static void one_wrong_part_is_an_error_everywhere(void **state)
                          HT_ERR_ARGUMENT,
                          "ht_array_from_local: split is HT_NONE, expected an axis");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(wrong ? NULL : &part, 1, lshape, HT_FLOAT32, 0),
-                         HT_ERR_ARGUMENT, "ht_array_from_local: the data is NULL");
+                         HT_ERR_ARGUMENT, "ht_array_from_local: data is NULL");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(&part, wrong ? 9 : 1, lshape, HT_FLOAT32, 0),
                          HT_ERR_ARGUMENT, "ht_array_from_local: ndim is 9, expected 0 to 8");
 }

@@ -65,7 +65,7 @@ static void a_list_of_inputs_is_there(void **state)
 {
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_node_new("product", product_backward, 1, NULL), HT_ERR_ARGUMENT,
-                         "product: the list of inputs is NULL");
+                         "product: inputs is NULL");
 }
 
 static void what_was_saved_must_not_change(void **state)

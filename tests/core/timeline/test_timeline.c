@@ -428,9 +428,9 @@ static void test_the_page_of_a_summary(void **state)
     if (found != 6)
         fail_msg("there is no line \"%s\"", lines[found]);
     HT_TEST_EXPECT_ERROR(ht_timeline_print(NULL, stdout), HT_ERR_ARGUMENT,
-                         "ht_timeline_print: the summary is NULL");
+                         "ht_timeline_print: summary is NULL");
     HT_TEST_EXPECT_ERROR(ht_timeline_print(&s, NULL), HT_ERR_ARGUMENT,
-                         "ht_timeline_print: the stream is NULL");
+                         "ht_timeline_print: stream is NULL");
 }
 
 static void test_a_summary_needs_a_start(void **state)

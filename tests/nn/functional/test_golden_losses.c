@@ -255,8 +255,9 @@ static void parameters_out_of_range_are_errors(void **state)
 
     (void)state;
     smooth.ignore_index = 0;
-    HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, x, &smooth), HT_ERR_ARGUMENT,
-                         "ignore_index is 0, expected a number below 0 beside probabilities");
+    HT_TEST_EXPECT_ERROR(
+        ht_cross_entropy_ext(x, x, &smooth), HT_ERR_ARGUMENT,
+        "ignore_index is 0, expected a number below 0 when target holds probabilities");
     smooth.label_smoothing = 1.5;
     triplet.margin = 0;
     HT_TEST_EXPECT_ERROR(ht_cross_entropy_ext(x, x, &smooth), HT_ERR_ARGUMENT,

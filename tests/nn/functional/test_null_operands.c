@@ -26,15 +26,15 @@ static void check_training_states(ht_module *net, ht_optimizer *optimizer, const
     ht_optim_wrapper *wrapper = ht_optim_wrapper_new(optimizer, NULL);
 
     expect_null(ht_module_load_state_dict(net, missing),
-                "ht_module_load_state_dict: the state is NULL");
+                "ht_module_load_state_dict: state is NULL");
     expect_null(ht_optimizer_load_state_dict(optimizer, missing),
-                "ht_optimizer_load_state_dict: the state is NULL");
+                "ht_optimizer_load_state_dict: state is NULL");
     expect_null(ht_scheduler_load_state_dict(schedule, missing),
-                "ht_scheduler_load_state_dict: the state is NULL");
+                "ht_scheduler_load_state_dict: state is NULL");
     expect_null(ht_optim_wrapper_load_state_dict(wrapper, missing),
-                "ht_optim_wrapper_load_state_dict: the state is NULL");
+                "ht_optim_wrapper_load_state_dict: state is NULL");
     HT_TEST_EXPECT_ERROR(ht_nn_random_load_state_dict(net, missing, HT_COMM_WORLD), HT_ERR_ARGUMENT,
-                         "ht_nn_random_load_state_dict: the state is NULL");
+                         "ht_nn_random_load_state_dict: state is NULL");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     ht_release(wrapper);
     ht_release(schedule);
@@ -47,11 +47,11 @@ static void check_helpers_states(const ht_value *missing)
     ht_plateau_detector *detector = ht_plateau_detector_new(NULL);
 
     expect_null(ht_early_stopping_load_state_dict(stopping, missing),
-                "ht_early_stopping_load_state_dict: the state is NULL");
+                "ht_early_stopping_load_state_dict: state is NULL");
     expect_null(ht_keep_best_load_state_dict(best, missing),
-                "ht_keep_best_load_state_dict: the state is NULL");
+                "ht_keep_best_load_state_dict: state is NULL");
     expect_null(ht_plateau_detector_set_state(detector, missing),
-                "ht_plateau_detector_set_state: the state is NULL");
+                "ht_plateau_detector_set_state: state is NULL");
     ht_release(detector);
     ht_release(best);
     ht_release(stopping);
@@ -68,8 +68,8 @@ static void test_a_state_that_is_not_there(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     check_training_states(net, optimizer, ht_value_get(saved, "modell"));
     check_helpers_states(ht_value_get(saved, "modell"));
-    expect_null(ht_optimizer_step(NULL), "ht_optimizer_step: the optimizer is NULL");
-    expect_null(ht_backward(NULL), "ht_backward: the loss is NULL");
+    expect_null(ht_optimizer_step(NULL), "ht_optimizer_step: optimizer is NULL");
+    expect_null(ht_backward(NULL), "ht_backward: loss is NULL");
     assert_null(ht_add(NULL, NULL));
     nn_assert_error("ht_add: a is NULL");
     assert_null(ht_forward(net, NULL));

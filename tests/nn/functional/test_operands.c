@@ -220,7 +220,7 @@ static bool expected(const nn_functional *f, int i, enum fault fault, char text[
         snprintf(text, 256, "%s: %s is on %s, %s is on cpu:1", f->name, first,
                  ht_device_name(ht_get_device()), name);
     if (fault == RANKS)
-        snprintf(text, 256, "%s: %s lives on %d ranks, %s on 1; pass ht_tensor_local(%s)", f->name,
+        snprintf(text, 256, "%s: %s is on %d ranks, %s on 1; pass ht_tensor_local(%s)", f->name,
                  first, ht_test_size, name, first);
     if (fault >= ABSENT)
         return fault != ABSENT || i < f->required;

@@ -283,11 +283,10 @@ static void misuse_a_split_batch(void **state)
 
     (void)state;
     if (ht_test_size > 1) {
-        snprintf(
-            expected, sizeof expected,
-            "ht_linear: x lives on %d ranks, weight on 1; pass ht_tensor_local(x), the part of "
-            "this rank",
-            ht_test_size);
+        snprintf(expected, sizeof expected,
+                 "ht_linear: x is on %d ranks, weight on 1; pass ht_tensor_local(x), the part of "
+                 "this rank",
+                 ht_test_size);
         ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
         assert_null(ht_forward(layer, x));
         nn_assert_error(expected);

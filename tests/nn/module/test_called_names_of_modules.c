@@ -14,7 +14,7 @@
 /* A list and a module of it, tensors of int64 (2, 3) and float32 (2, 3) and (2, 4) and (). */
 #define MODULES(X)                                                                                \
     X(ht_nn_sequential(1, NONE1), ARGUMENT, "ht_nn_sequential: modules[0] is NULL")               \
-    X(ht_nn_recomputed(NULL), ARGUMENT, "ht_nn_recomputed: the module is NULL")                   \
+    X(ht_nn_recomputed(NULL), ARGUMENT, "ht_nn_recomputed: module is NULL")                       \
     X(ht_nn_recomputed_sequential(1, 1, NONE1), ARGUMENT,                                         \
       "ht_nn_recomputed_sequential: modules[0] is NULL")                                          \
     X(ht_nn_module_dict(1, (const char *[]){"a.b"}, (ht_module *[]){ht_nn_identity()}), ARGUMENT, \
@@ -25,19 +25,23 @@
       "ht_nn_parameter_list: parameters[0] is NULL")                                              \
     X(ht_nn_parameter_dict(1, (const char *[]){"w"}, &n), DTYPE,                                  \
       "ht_nn_parameter_dict: x is int64, expected a floating or complex dtype")                   \
-    X(ht_nn_module_list_append(list, NULL), ARGUMENT, "ht_nn_module_list_append: the module is")  \
+    X(ht_nn_module_list_append(list, NULL), ARGUMENT, "ht_nn_module_list_append: module is")      \
     X(ht_nn_parameter_list_append(list, NULL), ARGUMENT,                                          \
-      "ht_nn_parameter_list_append: the parameter is NULL")                                       \
+      "ht_nn_parameter_list_append: parameter is NULL")                                           \
     X(ht_module_add(list, "a", NULL, NULL), ARGUMENT, "ht_module_add: child for 'a' is NULL")     \
     X(ht_module_add_buffer(list, "a", NULL, NULL), ARGUMENT,                                      \
       "ht_module_add_buffer: buffer for 'a' is NULL")                                             \
     X(ht_module_add_parameter(list, "w", NULL, n), DTYPE, "ht_module_add_parameter: x is int64")  \
     X(ht_nn_parameter_list_append(list, n), DTYPE, "ht_nn_parameter_list_append: x is int64")     \
+    X(ht_forward(pool, sample), ARGUMENT, "x is one sample split along axis 0, expected a repl")  \
+    X(ht_conv3d(sample, sample, NULL, NULL), ARGUMENT,                                            \
+      "ht_conv3d: x is one sample split along axi")                                               \
     X(ht_nn_recurrent_forward(list, x, NULL, NULL, NULL), ARGUMENT,                               \
       "ht_nn_recurrent_forward: module is ModuleList, expected a recurrent layer")                \
     X(ht_nn_device_parallel(list, (int[]){100}, 1, 100, 0), DEVICE,                               \
       "ht_nn_device_parallel: no device ")                                                        \
-    X(ht_module_summary_ext(list, NULL, stdout), ARGUMENT, "ht_module_summary_ext: the inputs")   \
+    X(ht_module_summary_ext(list, NULL, stdout), ARGUMENT,                                        \
+      "ht_module_summary_ext: inputs is NULL")                                                    \
     X(ht_nn_init_sparse(x, 0.5, -1), ARGUMENT, "ht_nn_init_sparse: std is -1, expected a finite") \
     X(ht_nn_init_orthogonal(ht_astype(x, HT_FLOAT16), 1), DTYPE,                                  \
       "ht_nn_init_orthogonal: x is float16, expected")                                            \
@@ -104,7 +108,7 @@
     X(ht_vector_to_parameters(ht_ones_ext(HT_SHAPE(6), HT_FLOAT32, HT_NONE, other, HT_COMM_SELF),  \
                               ht_value_tensors(HT_LIST(ht_tensor *, x))),                          \
       DEVICE, "ht_vector_to_parameters: ")                                                         \
-    X(ht_metric_result(NULL), ARGUMENT, "ht_metric_result: the metric is NULL")
+    X(ht_metric_result(NULL), ARGUMENT, "ht_metric_result: metric is NULL")
 
 /* Of a wrapped linear layer `net`, a tensor (2, 3), an optimizer's wrapper and its state. */
 #define TRAINING(X)                                                                                \
@@ -112,7 +116,7 @@
       "ht_optim_wrapper_update_params: the loss has shape (2, 3), expected one element")           \
     X(ht_optim_wrapper_load_state_dict(wrapper, bad), FORMAT,                                      \
       "ht_optim_wrapper_load_state_dict: the state is not that of an optimizer")                   \
-    X(ht_train_step(NULL, losses, wrapper, NULL), ARGUMENT, "ht_train_step: the model is NULL")    \
+    X(ht_train_step(NULL, losses, wrapper, NULL), ARGUMENT, "ht_train_step: model is NULL")        \
     X(ht_nn_weight_norm(net, "weight", 0), STATE, "ht_nn_weight_norm: ht_nn_data_parallel holds")  \
     X(ht_nn_spectral_norm(net, "weight"), STATE, "ht_nn_spectral_norm: ht_nn_data_parallel holds") \
     X(ht_nn_orthogonal(net, "weight", HT_ORTHOGONAL_CAYLEY), STATE,                                \
@@ -138,9 +142,12 @@ static void modules_name_the_call(void **state)
     ht_module *list = ht_nn_module_list(0, NULL);
     ht_tensor *n = ht_ones(HT_SHAPE(2, 3), HT_INT64, HT_LOCAL);
     ht_tensor *x = ht_ones(HT_SHAPE(2, 3), HT_FLOAT32, HT_LOCAL);
+    ht_tensor *sample = ht_ones(HT_SHAPE(3, 4, 5, 6), HT_FLOAT32, 0);
+    ht_module *pool = ht_nn_adaptive_max_pool3d((int64_t[]){2, 2, 2});
 
     (void)state;
     MODULES(REFUSED)
+    ht_release(pool);
     ht_release(list);
 }
 

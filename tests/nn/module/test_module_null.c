@@ -22,14 +22,12 @@ static void visit_tensor(const char *name, ht_tensor *tensor, void *user)
 static void modes_of_no_module_are_errors(void **state)
 {
     (void)state;
-    HT_TEST_EXPECT_ERROR(ht_module_train(NULL), HT_ERR_ARGUMENT,
-                         "ht_module_train: the module is NULL");
-    HT_TEST_EXPECT_ERROR(ht_module_eval(NULL), HT_ERR_ARGUMENT,
-                         "ht_module_eval: the module is NULL");
+    HT_TEST_EXPECT_ERROR(ht_module_train(NULL), HT_ERR_ARGUMENT, "ht_module_train: module is NULL");
+    HT_TEST_EXPECT_ERROR(ht_module_eval(NULL), HT_ERR_ARGUMENT, "ht_module_eval: module is NULL");
     HT_TEST_EXPECT_ERROR(ht_module_requires_grad(NULL, false), HT_ERR_ARGUMENT,
-                         "ht_module_requires_grad: the module is NULL");
+                         "ht_module_requires_grad: module is NULL");
     HT_TEST_EXPECT_ERROR(ht_module_zero_grad(NULL), HT_ERR_ARGUMENT,
-                         "ht_module_zero_grad: the module is NULL");
+                         "ht_module_zero_grad: module is NULL");
 }
 
 static void walks_need_a_module_and_a_function(void **state)
@@ -40,19 +38,19 @@ static void walks_need_a_module_and_a_function(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_module_apply(net, NULL, NULL);
-    nn_assert_error("ht_module_apply: the function is NULL");
+    nn_assert_error("ht_module_apply: visit is NULL");
     ht_module_apply(NULL, visit_module, &visits);
-    nn_assert_error("ht_module_apply: the module is NULL");
+    nn_assert_error("ht_module_apply: module is NULL");
     ht_module_named_parameters(net, NULL, NULL);
-    nn_assert_error("ht_module_named_parameters: the function is NULL");
+    nn_assert_error("ht_module_named_parameters: visit is NULL");
     ht_module_named_parameters(NULL, visit_tensor, &visits);
-    nn_assert_error("ht_module_named_parameters: the module is NULL");
+    nn_assert_error("ht_module_named_parameters: module is NULL");
     ht_module_named_buffers(net, NULL, NULL);
-    nn_assert_error("ht_module_named_buffers: the function is NULL");
+    nn_assert_error("ht_module_named_buffers: visit is NULL");
     assert_null(ht_module_buffers(NULL));
-    nn_assert_error("ht_module_buffers: the module is NULL");
+    nn_assert_error("ht_module_buffers: module is NULL");
     assert_null(ht_module_find_buffer(net, NULL));
-    nn_assert_error("ht_module_find_buffer: the path is NULL");
+    nn_assert_error("ht_module_find_buffer: path is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     assert_int_equal(visits, 0);
     ht_release(net);
@@ -73,11 +71,11 @@ static void hooks_name_their_own_function(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_module_register_forward_pre_hook(net, NULL, NULL), 0);
-    nn_assert_error("ht_module_register_forward_pre_hook: the hook is NULL");
+    nn_assert_error("ht_module_register_forward_pre_hook: hook is NULL");
     assert_int_equal(ht_module_register_forward_pre_hook(NULL, keep, NULL), 0);
-    nn_assert_error("ht_module_register_forward_pre_hook: the module is NULL");
+    nn_assert_error("ht_module_register_forward_pre_hook: module is NULL");
     assert_int_equal(ht_module_register_forward_hook(net, NULL, NULL), 0);
-    nn_assert_error("ht_module_register_forward_hook: the hook is NULL");
+    nn_assert_error("ht_module_register_forward_hook: hook is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(net);
 }

@@ -178,7 +178,7 @@ static void programs_have_settings_of_their_own(void **state)
                          "scaled: factor is nan, expected a finite number");
     HT_TEST_EXPECT_ERROR(scaled(1, 10), HT_ERR_ARGUMENT, "scaled: times is 10, expected 1 to 9");
     HT_TEST_EXPECT_ERROR(ht_module_new_ext("scaled", &scaled_type, sizeof(struct scaled), NULL),
-                         HT_ERR_ARGUMENT, "scaled: the struct is NULL");
+                         HT_ERR_ARGUMENT, "scaled: data is NULL");
 }
 
 HT_TEST_SUITE(test_module_settings,

@@ -197,7 +197,7 @@ static void a_state_with_one_bad_entry_changes_nothing(void **state)
             bad = ht_astype(ht_tensor_local(bad), HT_COMPLEX64);
         ht_value_set(map, names[1], ht_value_tensor(bad));
         HT_TEST_EXPECT_ERROR(ht_module_load_state_dict(net, map), HT_ERR_FORMAT,
-                             i == 0 && ht_test_size > 1 ? "misplaced 1.bias lives on"
+                             i == 0 && ht_test_size > 1 ? "misplaced 1.bias is on"
                                                         : "mistyped 1.bias is complex64");
         ht_test_expect_same(ht_module_find_parameter(net, names[0]), before, 0);
     }

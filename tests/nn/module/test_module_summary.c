@@ -127,11 +127,11 @@ static void wrong_inputs_are_refused(void **state)
     ht_error_clear();
     assert_true(ht_module_is_training(linear));
     assert_null(summary(linear, NULL));
-    nn_assert_error("ht_module_summary_ext: the inputs is NULL");
+    nn_assert_error("ht_module_summary_ext: inputs is NULL");
     assert_int_equal(ht_module_summary(NULL, HT_SHAPE(2), stdout), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_module_summary: the module is NULL");
+    nn_assert_error("ht_module_summary: module is NULL");
     assert_int_equal(ht_module_summary(linear, HT_SHAPE(2, 3), NULL), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_module_summary: the stream is NULL");
+    nn_assert_error("ht_module_summary: stream is NULL");
     assert_int_equal(ht_module_summary(linear, 2, NULL, stdout), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_summary: ndim is 2, expected 0 to 8 and a shape");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);

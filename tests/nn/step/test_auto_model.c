@@ -240,7 +240,7 @@ static void test_device_ids_are_refused(void **state)
     ht_error_clear();
     assert_null(wrapped(NULL, NULL, false, NULL));
     ht_error_get(&message);
-    assert_non_null(strstr(message, "ht_auto_model: the module is NULL"));
+    assert_non_null(strstr(message, "ht_auto_model: module is NULL"));
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }

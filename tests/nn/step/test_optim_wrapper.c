@@ -298,10 +298,10 @@ static void test_misuse(void **state)
     assert_null(ht_optim_wrapper_new(sgd, &options));
     assert_message("clip_norm is 1 and clip_value is 1, expected one of the two");
     assert_null(ht_optim_wrapper_new(NULL, NULL));
-    assert_message("ht_optim_wrapper_new: the optimizer is NULL");
+    assert_message("ht_optim_wrapper_new: optimizer is NULL");
     assert_false(ht_optim_wrapper_should_update(NULL));
     assert_int_equal(ht_optimizer_step(ht_optim_wrapper_optimizer(NULL)), HT_ERR_ARGUMENT);
-    assert_message("ht_optimizer_step: the optimizer is NULL");
+    assert_message("ht_optimizer_step: optimizer is NULL");
 
     options = ht_optim_wrapper_options_default();
     options.max_counts = 1;

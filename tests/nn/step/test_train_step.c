@@ -271,11 +271,11 @@ static void test_misuse(void **state)
     assert_null(ht_train_step(net, ht_value_tensor(batch_rows(0, 2)), wrapper, NULL));
     assert_message("the data are not a map");
     assert_null(ht_train_step(NULL, batch(0, 2), wrapper, NULL));
-    assert_message("ht_train_step: the model is NULL");
+    assert_message("ht_train_step: model is NULL");
     assert_null(ht_train_step(net, batch(0, 2), NULL, NULL));
-    assert_message("ht_train_step: the wrapper is NULL");
+    assert_message("ht_train_step: wrapper is NULL");
     assert_null(ht_val_step(NULL, batch(0, 2), NULL));
-    assert_message("ht_val_step: the model is NULL");
+    assert_message("ht_val_step: model is NULL");
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(wrapper);
     ht_release(sgd);

@@ -309,7 +309,7 @@ static void misuse_of_further(ht_optimizer *o, ht_scheduler *plateau)
     assert_null(ht_optim_polynomial_lr(o, 0, 1));
     assert_message("total_iters is 0, expected at least 1");
     assert_null(ht_optim_lambda_lr(o, NULL, NULL));
-    assert_message("the function is NULL");
+    assert_message("factor is NULL");
     assert_null(ht_optim_cosine_annealing_warm_restarts(o, 5, 0, 0));
     assert_message("t_mult is 0, expected at least 1");
     assert_null(cyclic(o, 0, 0, HT_CYCLIC_TRIANGULAR));

@@ -36,7 +36,7 @@ static void shapes_are_those_of_the_file(void **state)
     assert_int_equal(ndim, 0);
     assert_null(ht_dataset_shape(dataset, -1, NULL));
     HT_TEST_EXPECT_ERROR(ht_dataset_shape(NULL, 0, &ndim), HT_ERR_ARGUMENT,
-                         "ht_dataset_shape: the dataset is NULL");
+                         "ht_dataset_shape: dataset is NULL");
     ht_release(dataset);
     files_remove();
 }
@@ -73,10 +73,9 @@ static void ht_batch_value_refuses_an_empty_batch(void **state)
     ht_batch none = {0};
 
     (void)state;
-    HT_TEST_EXPECT_ERROR(ht_batch_value(NULL), HT_ERR_ARGUMENT,
-                         "ht_batch_value: the batch is NULL");
+    HT_TEST_EXPECT_ERROR(ht_batch_value(NULL), HT_ERR_ARGUMENT, "ht_batch_value: batch is NULL");
     HT_TEST_EXPECT_ERROR(ht_batch_value(&none), HT_ERR_ARGUMENT,
-                         "ht_batch_value: the batch's data is NULL");
+                         "ht_batch_value: batch.data is NULL");
 }
 
 HT_TEST_SUITE(test_dataset, cmocka_unit_test(shapes_are_those_of_the_file),

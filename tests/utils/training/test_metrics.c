@@ -304,9 +304,9 @@ static void test_misuse(void **state)
     matrix = ht_metric_confusion_matrix(3, HT_COMM_WORLD);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_metric_add(accuracy, 1, 1);
-    assert_message("ht_metric_add: the metric is an accuracy; use ht_metric_update");
+    assert_message("ht_metric_add: metric is an accuracy; use ht_metric_update");
     ht_metric_update(mean, scores(0, 1), labels(0, 1));
-    assert_message("ht_metric_update: the metric is a mean; use ht_metric_add");
+    assert_message("ht_metric_update: metric is a mean; use ht_metric_add");
     ht_metric_update(matrix, scores(0, 2), labels(0, 2));
     assert_message("ht_metric_update: x is (2, 5), expected (N, 3)");
     ht_metric_update(accuracy, scores(0, 2), ht_array(wrong, 1, &two, HT_INT64, HT_LOCAL));

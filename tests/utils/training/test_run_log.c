@@ -123,7 +123,7 @@ static void test_each_row_once(void **state)
                          "ht_run_log_add: the file to resume has the columns epoch,train_loss,");
     ht_value_set(map, "two\nlines", ht_value_number(2));
     HT_TEST_EXPECT_ERROR(ht_run_log_add(log, map), HT_ERR_ARGUMENT,
-                         "ht_run_log_add: \"two\nlines\" has a line end");
+                         "ht_run_log_add: \"two\nlines\" contains a newline");
     assert_int_equal(ht_run_log_add(log, row(2, 7, 0.5)), HT_SUCCESS);
     assert_int_equal(ht_run_log_add(log, row(3, 8, 0.5)), HT_SUCCESS);
     ht_release(log);

@@ -82,8 +82,8 @@ ht_status ht_condest(ht_tensor *x, double *condition)
         return ht_error_get(NULL);
     if (x->body->ndim != 2 || ht__rows(x) < ht__columns(x) || ht__columns(x) == 0)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE,
-                       "%s: x is %s, expected one matrix with at least as many rows as columns",
-                       what, ht__shape_str(x->body->ndim, x->body->shape));
+                       "%s: x is %s, expected one matrix (m, n) with m >= n >= 1", what,
+                       ht__shape_str(x->body->ndim, x->body->shape));
     section = ht__section_begin(x);
     status = estimate(x, &found);
     ht__section_end(section);

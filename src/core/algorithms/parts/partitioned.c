@@ -22,8 +22,8 @@ ht_status ht_tensor_partitioned(ht_tensor *x, ht_partitioned *partitioned, ht_pa
         return ht_error_get(NULL);
     body = x->body;
     if (partitioned == NULL || parts == NULL)
-        return HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: the %s is NULL", what,
-                       partitioned == NULL ? "result's address" : "list of parts");
+        return HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: %s is NULL", what,
+                       partitioned == NULL ? "partitioned" : "parts");
     local = ht_tensor_local(x);
     if (local == NULL)
         return ht_error_get(NULL);
@@ -57,7 +57,7 @@ static ht_status find_split(const ht_partitioned *from, int *split)
             continue;
         if (*split != HT_NONE || from->tiling[i] != from->comm->size)
             return ht__error_set(HT_ERR_SHAPE,
-                                 "%s: the tiling is %s, expected at most one axis that is "
+                                 "%s: partitioned.tiling is %s, expected at most one axis that is "
                                  "divided, into %d parts",
                                  from_what, ht__shape_str(from->ndim, from->tiling),
                                  from->comm->size);
@@ -108,8 +108,8 @@ static ht_status check_local(const ht_partitioned *from)
     const ht_partition *part = &from->parts[from->comm->rank];
     const ht_body *local;
 
-    if (ht__alive(from->local, from_what, "the local tensor") == NULL)
-        return ht__error_set_null(from_what, "local tensor");
+    if (ht__alive(from->local, from_what, "partitioned.local") == NULL)
+        return ht__error_set_null(from_what, "partitioned.local");
     local = from->local->body;
     if (local->dtype != from->dtype)
         return ht__error_set(HT_ERR_DTYPE,
@@ -131,10 +131,11 @@ static ht_status check(const ht_partitioned *from, int *split)
                              ht__int_str(from->ndim), HT_MAX_NDIM,
                              from->parts == NULL ? ", and parts that are not NULL" : "");
     if (from->ndim > 0 && !ht__shape_counts(from->ndim, from->shape))
-        return ht__error_set(HT_ERR_SHAPE,
-                             "%s: the shape is %s, expected lengths of at least 0 and fewer "
-                             "than 2^59 elements",
-                             from_what, ht__shape_str(from->ndim, from->shape));
+        return ht__error_set(
+            HT_ERR_SHAPE,
+            "%s: partitioned.shape is %s, expected lengths of at least 0 and fewer "
+            "than 2^59 elements",
+            from_what, ht__shape_str(from->ndim, from->shape));
     status = check_parts(from, split);
     return status == HT_SUCCESS ? check_local(from) : status;
 }

@@ -203,7 +203,7 @@ int ht_tiles_last_diagonal_rank(const ht_tiles *tiles)
 static ht_status check_index(const char *what, const ht_tiles *tiles, const int64_t index[],
                              int64_t wrapped[])
 {
-    if (HT_IS_NULL(tiles, what, "the tiling"))
+    if (HT_IS_NULL(tiles, what, "tiles"))
         return ht_error_get(NULL);
 
     const ht_body *body = tiles->body;
@@ -283,7 +283,7 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
     int64_t before = 0, counts[HT_MAX_NDIM];
     bool right = true;
 
-    if (HT_IS_NULL(tiles, what, "the tiling") || HT_IS_NULL(local, what, "local") ||
+    if (HT_IS_NULL(tiles, what, "tiles") || HT_IS_NULL(local, what, "local") ||
         HT_IS_NULL(index, what, "index"))
         return ht_error_get(NULL);
     if (rank < 0 || rank >= tiles->body->comm->size)

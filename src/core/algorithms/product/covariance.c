@@ -75,7 +75,7 @@ static ht_tensor *covariance(const char *what, ht_tensor *m, ht_tensor *y, bool 
     n = x->body->shape[1];
     if (n <= ddof) {
         HT_FAIL(m->body->comm, HT_ERR_ARGUMENT,
-                "%s: m has %" PRId64 " observations, expected more than ddof, %" PRId64, what, n,
+                "%s: number of observations is %" PRId64 ", expected more than %" PRId64, what, n,
                 ddof);
         return NULL;
     }

@@ -102,8 +102,8 @@ static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
     c = conjugated_product(a, b);
     if (c == NULL)
         return NULL;
-    axis = axis == HT_NONE ? -1 : axis;
-    if (!ht__check_axis_of("ht_vecdot", "axis", "a b", c, &axis))
+    axis = axis == HT_NONE && c->body->ndim > 0 ? -1 : axis;
+    if (!ht__check_axis_of("ht_vecdot", "axis", "a * b", c, &axis))
         return NULL;
     options.axes = &axis;
     options.count = 1;

@@ -46,8 +46,7 @@ static ht_status set_tensor(ht__entry *entry, ht_tensor *x, const ht__target *ta
     entry->split = body->split;
     entry->local = body->comm == ht_comm_self() || (body->comm->size == 1 && comm->size > 1);
     if (body->comm->size > 1 && !ht__comm_compatible(body->comm, comm))
-        return ht__error_set(HT_ERR_COMM,
-                             "%s: %s lives on another communicator than the checkpoint",
+        return ht__error_set(HT_ERR_COMM, "%s: %s is on another communicator than the checkpoint",
                              target->what, entry->path);
     if (entry->local)
         entry->split = HT_NONE;

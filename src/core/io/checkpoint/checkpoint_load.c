@@ -164,10 +164,10 @@ ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoin
     ht_status status;
     bool begun;
 
-    if (HT_IS_NULL(comm, target.what, "the communicator"))
+    if (HT_IS_NULL(comm, target.what, "comm"))
         return NULL;
     begun = ht__agree_begin();
-    status = HT_IS_NULL(path, target.what, "the path")
+    status = HT_IS_NULL(path, target.what, "path")
                  ? ht_error_get(NULL)
                  : HT_CHECK_OPTIONS(comm, target.what, &o, ht_checkpoint_options);
     if (ht__agree_end(target.what, comm, begun, status) != HT_SUCCESS)

@@ -362,11 +362,11 @@ static ht_status check_arguments(const ht__target *target, const ht_value *state
                                  const ht_checkpoint_options *options)
 {
     if (target->path == NULL || target->path[0] == '\0')
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the path is NULL or empty", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: path is NULL or empty", target->what);
     if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: the state is not a map", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: state is not a map", target->what);
     if (HT_CHECK_OPTIONS(target->comm, target->what, options, ht_checkpoint_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (options->keep < 1)
@@ -383,7 +383,7 @@ ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *c
     bool begun;
     ht_status status;
 
-    if (HT_IS_NULL(comm, target.what, "the communicator"))
+    if (HT_IS_NULL(comm, target.what, "comm"))
         return ht_error_get(NULL);
     begun = ht__agree_begin();
     status = ht__agree_end(target.what, comm, begun, check_arguments(&target, state, &o));

@@ -41,7 +41,7 @@ bool ht__csv_separates(char c)
 ht_status ht__csv_bad_separator(const char *what, char separator)
 {
     return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: the separator is '%c' (%d), which may be part of a number or a line",
+                         "%s: separator is '%c' (%d), which may be part of a number or a line",
                          what, separator >= ' ' ? separator : '?', separator);
 }
 

@@ -74,7 +74,7 @@ static ht_status read_more(ht__csv_job *job, int64_t bytes)
     int error;
 
     if (text == NULL)
-        return ht__error_set(HT_ERR_MEMORY, "%s: %s: no memory for %lld bytes of text", job->what,
+        return ht__error_set(HT_ERR_MEMORY, "%s: %s: out of memory: %lld bytes for text", job->what,
                              job->path, (long long)(job->bytes + bytes));
     job->text = text;
     error = ht__read_at(job->file, text + job->bytes, bytes, job->text_begin + job->bytes);

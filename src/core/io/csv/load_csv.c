@@ -79,8 +79,8 @@ static ht_tensor *read_rows(ht__csv_job *job)
 
 static ht_status check_arguments(ht__csv_job *job)
 {
-    if (HT_IS_NULL(job->place.device, job->what, "the device") ||
-        HT_IS_NULL(job->path, job->what, "the path"))
+    if (HT_IS_NULL(job->place.device, job->what, "device") ||
+        HT_IS_NULL(job->path, job->what, "path"))
         return ht_error_get(NULL);
     if (job->dtype == HT_DTYPE_OF_FILE)
         job->dtype = HT_FLOAT64;
@@ -136,7 +136,7 @@ static ht_tensor *load_csv(ht__csv_job *job)
     if (ht__request_agree(job->what, comm, begun, status, 4,
                           (ht__request[]){{"dtype", (int)job->dtype},
                                           {"split", job->place.split},
-                                          {"number of header lines", job->header_lines},
+                                          {"header_lines", job->header_lines},
                                           {"separator", job->separator}}) != HT_SUCCESS)
         return NULL;
 
@@ -164,7 +164,7 @@ ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separator, h
 {
     static const char what[] = "ht_load_csv_ext";
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return NULL;
     return load_csv(&(ht__csv_job){.what = what,
                                    .path = path,

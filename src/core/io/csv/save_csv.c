@@ -48,8 +48,8 @@ static bool make_room(text *to, size_t bytes)
 
 static ht_status no_memory(const csv_form *form, size_t bytes)
 {
-    return ht__error_set(HT_ERR_MEMORY, "%s: %s: no memory for more than %lld bytes of text", what,
-                         form->path, (long long)bytes);
+    return ht__error_set(HT_ERR_MEMORY, "%s: %s: out of memory: more than %lld bytes for text",
+                         what, form->path, (long long)bytes);
 }
 
 static ht_status write_header(const csv_form *form, text *to)
@@ -140,7 +140,7 @@ static ht_status check_arguments(const ht_tensor *x, const csv_form *form)
 {
     const ht_body *body = x->body;
 
-    if (HT_IS_NULL(form->path, what, "the path"))
+    if (HT_IS_NULL(form->path, what, "path"))
         return ht_error_get(NULL);
     if (body->ndim < 1 || body->ndim > 2)
         return ht__error_set(HT_ERR_SHAPE, "%s: x is %s, expected one axis or two", what,

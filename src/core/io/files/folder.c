@@ -62,7 +62,7 @@ static ht_status look(const char *what, const char *folder, const char *const su
     const struct dirent *entry;
     DIR *open;
 
-    if (HT_IS_NULL(folder, what, "the path"))
+    if (HT_IS_NULL(folder, what, "path"))
         return ht_error_get(NULL);
     open = opendir(folder);
     if (open == NULL)

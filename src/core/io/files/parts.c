@@ -246,10 +246,10 @@ static ht_status check_arguments(const ht__parts *job)
 {
     const int split = job->place.split;
 
-    if (HT_IS_NULL(job->place.device, job->what, "the device") ||
+    if (HT_IS_NULL(job->place.device, job->what, "device") ||
         HT_IS_NULL(job->path, job->what,
-                   job->is_folder && job->format->has_sets ? "the folder" : "the path") ||
-        (job->format->has_sets && HT_IS_NULL(job->dataset, job->what, "the name of the data set")))
+                   job->is_folder && job->format->has_sets ? "folder" : "path") ||
+        (job->format->has_sets && HT_IS_NULL(job->dataset, job->what, "dataset")))
         return ht_error_get(NULL);
     if ((unsigned)job->dtype > HT_DTYPE_OF_FILE)
         return ht__error_set(HT_ERR_ARGUMENT,

@@ -20,7 +20,7 @@ ht_status ht__request_agree(const char *what, ht_comm *comm, bool begun, ht_stat
 
         if (high != low)
             status = HT_FAIL(comm, HT_ERR_ARGUMENT,
-                             "%s: the %s is %s on one rank and %s on another, expected the same on "
+                             "%s: %s is %s on one rank and %s on another, expected the same on "
                              "all ranks",
                              what, asked[i].name, ht__int_str(low), ht__int_str(high));
     }

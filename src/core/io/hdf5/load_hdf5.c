@@ -134,6 +134,5 @@ ht_tensor *ht_load_hdf5_ext(const char *path, const char *dataset, ht_dtype dtyp
     static const char what[] = "ht_load_hdf5_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator") ? load(what, path, dataset, dtype, place)
-                                                       : NULL;
+    return !HT_IS_NULL(comm, what, "comm") ? load(what, path, dataset, dtype, place) : NULL;
 }

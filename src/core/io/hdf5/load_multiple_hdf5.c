@@ -31,7 +31,5 @@ ht_tensor *ht_load_multiple_hdf5_ext(const char *folder, const char *dataset, ht
     static const char what[] = "ht_load_multiple_hdf5_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator")
-               ? load(what, folder, dataset, dtype, axis, place)
-               : NULL;
+    return !HT_IS_NULL(comm, what, "comm") ? load(what, folder, dataset, dtype, axis, place) : NULL;
 }

@@ -57,8 +57,7 @@ ht_tensor *ht_load_npy_ext(const char *path, ht_dtype dtype, int split, ht_devic
     static const char what[] = "ht_load_npy_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator") ? load(what, path, false, 0, dtype, place)
-                                                       : NULL;
+    return !HT_IS_NULL(comm, what, "comm") ? load(what, path, false, 0, dtype, place) : NULL;
 }
 
 ht_tensor *ht_load_npy_from_path(const char *path, ht_dtype dtype, int split)
@@ -74,6 +73,5 @@ ht_tensor *ht_load_npy_from_path_ext(const char *path, ht_dtype dtype, int axis,
     static const char what[] = "ht_load_npy_from_path_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator") ? load(what, path, true, axis, dtype, place)
-                                                       : NULL;
+    return !HT_IS_NULL(comm, what, "comm") ? load(what, path, true, axis, dtype, place) : NULL;
 }

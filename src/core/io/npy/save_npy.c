@@ -53,7 +53,7 @@ ht_status ht_save_npy(ht_tensor *x, const char *path)
     ht_comm *comm = ht_tensor_comm(x);
 
     begun = ht__agree_begin();
-    status = HT_IS_NULL(path, what, "the path") ? ht_error_get(NULL) : HT_SUCCESS;
+    status = HT_IS_NULL(path, what, "path") ? ht_error_get(NULL) : HT_SUCCESS;
     ht__begin(comm,
               (ht_call){.what = what, .dtype = x->body->dtype, .refused = status != HT_SUCCESS});
     status = ht__agree_end(what, comm, begun, status);

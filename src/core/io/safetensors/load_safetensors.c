@@ -88,8 +88,7 @@ ht_tensor *ht_load_safetensors_ext(const char *path, const char *dataset, ht_dty
     static const char what[] = "ht_load_safetensors_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator") ? load(what, path, dataset, dtype, place)
-                                                       : NULL;
+    return !HT_IS_NULL(comm, what, "comm") ? load(what, path, dataset, dtype, place) : NULL;
 }
 
 /* A complete tensor of this rank alone, on the current device. */
@@ -134,10 +133,10 @@ static ht_status check_path(const char *what, const char *path, const void *visi
     bool begun;
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return ht_error_get(NULL);
     begun = ht__agree_begin();
-    if (HT_IS_NULL(path, what, "the path") || HT_IS_NULL(visit, what, "the function"))
+    if (HT_IS_NULL(path, what, "path") || HT_IS_NULL(visit, what, "visit"))
         status = ht_error_get(NULL);
     ht__begin(comm, (ht_call){.what = what, .refused = status != HT_SUCCESS});
     return ht__agree_end(what, comm, begun, status);

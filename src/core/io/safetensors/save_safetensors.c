@@ -28,7 +28,7 @@ static ht_status check_metadata(const job *j)
         return ht__error_set(HT_ERR_ARGUMENT, "%s: count is %d, expected at least 0", j->what,
                              j->texts);
     if (j->texts > 0 && j->metadata == NULL)
-        return ht__error_set_null(j->what, "the metadata");
+        return ht__error_set_null(j->what, "metadata");
     for (int i = 0; i < j->texts; i++) {
         const ht_safetensors_text *text = &j->metadata[i];
 
@@ -52,10 +52,10 @@ static ht_status check_tensor(const job *j, const char *name, const ht_tensor *x
     const ht_body *body;
 
     if (name == NULL)
-        return ht__error_set_null(j->what, "the name of the data set");
+        return ht__error_set_null(j->what, "dataset");
     if (!ht__utf8_check(name) || strcmp(name, HT_SAFETENSORS_METADATA) == 0)
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "%s: a tensor is called \"%s\", expected UTF-8 other than "
+                             "%s: tensor name is \"%s\", expected UTF-8 and not "
                              "\"" HT_SAFETENSORS_METADATA "\"",
                              j->what, name);
     if (x == NULL)
@@ -75,7 +75,7 @@ static ht_status check(const job *j)
     ht_status status = check_metadata(j);
 
     if (status == HT_SUCCESS && j->path == NULL)
-        status = ht__error_set_null(j->what, "the path");
+        status = ht__error_set_null(j->what, "path");
     for (int i = 0; i < j->count && status == HT_SUCCESS; i++)
         status = check_tensor(j, j->names[i], j->tensors[i]);
     return status;
@@ -227,7 +227,7 @@ ht_status ht__safetensors_save(const char *what, const ht_value *tensors, const 
     job j = {.what = what, .path = path, .comm = comm, .texts = count, .metadata = metadata};
     ht_status status;
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return ht_error_get(NULL);
 
     bool begun = ht__agree_begin();
@@ -235,7 +235,7 @@ ht_status ht__safetensors_save(const char *what, const ht_value *tensors, const 
     if (ht_value_get_kind(tensors) == HT_VALUE_MAP)
         status = HT_SUCCESS;
     else if (tensors == NULL)
-        status = ht__error_set_null(what, "the map of tensors");
+        status = ht__error_set_null(what, "tensors");
     else
         status = ht__error_set(HT_ERR_ARGUMENT, "%s: tensors is not a map", what);
     status = ht__agree_end(what, comm, begun, status);

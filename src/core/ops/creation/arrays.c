@@ -12,7 +12,7 @@
 /* Whether there are elements and no memory that they are in. */
 static bool no_data(const char *what, const ht_tensor *x, const void *data)
 {
-    return x != NULL && ht_tensor_size(x) > 0 && HT_IS_NULL(data, what, "the data");
+    return x != NULL && ht_tensor_size(x) > 0 && HT_IS_NULL(data, what, "data");
 }
 
 /* Host memory of this rank's own part, row-major, as a tensor. */
@@ -89,7 +89,7 @@ static ht_status check_part(const char *what, const void *data, int ndim, const 
     ht_comm *comm = place->comm;
     int64_t size = 1;
 
-    if (HT_IS_NULL(place->device, what, "the device"))
+    if (HT_IS_NULL(place->device, what, "device"))
         return ht_error_get(NULL);
     if ((unsigned)dtype >= HT_DTYPE_COUNT)
         return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: dtype is %d, expected an ht_dtype", what,
@@ -101,7 +101,7 @@ static ht_status check_part(const char *what, const void *data, int ndim, const 
     for (int i = 0; i < ndim; i++)
         size *= lshape[i];
     if (size > 0 && data == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: the data is NULL", what);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: data is NULL", what);
     mine[0] = ndim;
     memcpy(mine + 1, lshape, (size_t)ndim * sizeof *lshape);
     mine[PART_DTYPE] = dtype;
@@ -205,7 +205,7 @@ ht_tensor *ht_array_from_local_ext(const void *data, int ndim, const int64_t lsh
     static const char what[] = "ht_array_from_local_ext";
     ht_place place = {.comm = comm, .device = device, .split = split};
 
-    return !HT_IS_NULL(comm, what, "the communicator")
+    return !HT_IS_NULL(comm, what, "comm")
                ? array_from_local(what, data, ndim, lshape, dtype, place)
                : NULL;
 }

@@ -15,7 +15,7 @@ ht_place ht__place_here(const char *what, int split)
 
 ht_place ht__place_at(const char *what, int split, ht_device *device, ht_comm *comm)
 {
-    if (HT_IS_NULL(device, what, "the device") || HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(device, what, "device") || HT_IS_NULL(comm, what, "comm"))
         return (ht_place){0};
     if (split == HT_LOCAL) {
         HT_FAIL(comm, HT_ERR_ARGUMENT,

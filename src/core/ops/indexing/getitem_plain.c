@@ -34,7 +34,7 @@ ht_tensor *ht__key_view(const char *what, ht_tensor *x, int count, const ht_inde
 {
     key_context context;
 
-    if (HT_IS_NULL(x, what, "x") || (count != 0 && HT_IS_NULL(key, what, "the key")) ||
+    if (HT_IS_NULL(x, what, "x") || (count != 0 && HT_IS_NULL(key, what, "key")) ||
         !ht__key_select(what, x->body, count, key, selection))
         return NULL;
     context.count = count;

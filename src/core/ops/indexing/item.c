@@ -53,8 +53,7 @@ static ht_status item(const char *what, ht_tensor *x, ht_number *value)
     ht_dtype dtype;
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(x, what, "x") ||
-        HT_IS_NULL_ON(x->body->comm, value, what, "the place of the value"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, value, what, "value"))
         return ht_error_get(NULL);
     if (ht_tensor_size(x) != 1)
         return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: x is %s, expected one element", what,
@@ -75,8 +74,7 @@ ht_status ht__item(const char *what, ht_tensor *x, double *value)
     ht_number number;
     ht_status status;
 
-    if (HT_IS_NULL(x, what, "x") ||
-        HT_IS_NULL_ON(x->body->comm, value, what, "the place of the value"))
+    if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, value, what, "value"))
         return ht_error_get(NULL);
     if (ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,

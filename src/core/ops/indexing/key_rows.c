@@ -6,6 +6,9 @@
  * axes of the indices stand at the place of the first index, or in front if other items stand
  * between indices. */
 #include "core/ops/indexing/key.h"
+
+#include <stdio.h>
+
 #include "core/ops/indexing/rows.h"
 #include "ht/indexing.h"
 #include "ht/manipulations.h"
@@ -230,10 +233,12 @@ static int axes_left(reading *r, int count, const ht_index key[])
     int items = 0;
 
     for (int i = 0; i < count; i++) {
+        char name[32];
         int axes = 1;
 
         if (key[i].kind == HT_INDEX_TENSOR) {
-            if (HT_IS_NULL(key[i].tensor, r->what, "an index"))
+            snprintf(name, sizeof name, "key[%d].tensor", i);
+            if (HT_IS_NULL(key[i].tensor, r->what, name))
                 return -1;
             axes = key[i].tensor->body->dtype == HT_BOOL ? key[i].tensor->body->ndim : 1;
             r->tensors += key[i].tensor->body->ndim > 0;

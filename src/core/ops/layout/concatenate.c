@@ -98,14 +98,17 @@ static ht_status copy_parts(ht_tensor *y, int count, ht_tensor *const xs[], int 
 
 bool ht__check_operands(const char *what, int count, ht_tensor *const xs[])
 {
+    char name[32];
+
     if (count < 1) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %d operands, expected at least 1", what, count);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: count is %d, expected at least 1", what, count);
         return false;
     }
-    if (HT_IS_NULL(xs, what, "the list of operands"))
+    if (HT_IS_NULL(xs, what, "xs"))
         return false;
     for (int i = 0; i < count; i++) {
-        if (HT_IS_NULL(xs[i], what, "an operand"))
+        snprintf(name, sizeof name, "xs[%d]", i);
+        if (HT_IS_NULL(xs[i], what, name))
             return false;
     }
     return true;

@@ -143,7 +143,7 @@ static ht_tensor *to_device(const char *what, ht_tensor *x, ht_device *device, h
 
 ht_tensor *ht_to_device(ht_tensor *x, ht_device *device)
 {
-    if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "the device"))
+    if (HT_IS_NULL(x, "ht_to_device", "x") || HT_IS_NULL(device, "ht_to_device", "device"))
         return NULL;
     return to_device("ht_to_device", x, device, NULL);
 }

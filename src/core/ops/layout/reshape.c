@@ -195,7 +195,7 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
                 HT_MAX_NDIM);
         return NULL;
     }
-    if (ndim > 0 && HT_IS_NULL(shape, "ht_reshape", "the shape"))
+    if (ndim > 0 && HT_IS_NULL(shape, "ht_reshape", "shape"))
         return NULL;
     if (ndim > 0)
         memcpy(wanted, shape, (size_t)ndim * sizeof *shape);

@@ -109,8 +109,7 @@ ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
 {
     int64_t length;
 
-    if (HT_IS_NULL(x, "ht_split", "x") ||
-        HT_IS_NULL_ON(x->body->comm, parts, "ht_split", "the list of parts"))
+    if (HT_IS_NULL(x, "ht_split", "x") || HT_IS_NULL_ON(x->body->comm, parts, "ht_split", "parts"))
         return ht_error_get(NULL);
     if (!ht__check_axis("ht_split", x, &axis))
         return HT_ERR_ARGUMENT;
@@ -137,7 +136,7 @@ static int64_t place(int64_t at)
 ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_tensor *parts[])
 {
     if (HT_IS_NULL(x, "ht_split_at", "x") ||
-        HT_IS_NULL_ON(x->body->comm, parts, "ht_split_at", "the list of parts"))
+        HT_IS_NULL_ON(x->body->comm, parts, "ht_split_at", "parts"))
         return ht_error_get(NULL);
     if (!ht__check_axis("ht_split_at", x, &axis))
         return HT_ERR_ARGUMENT;
@@ -180,7 +179,7 @@ ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[
     int ndim = 0;
 
     if (!ht__check_operands(what, count, xs) ||
-        HT_IS_NULL_ON(xs[0]->body->comm, broadcast, what, "the list of results"))
+        HT_IS_NULL_ON(xs[0]->body->comm, broadcast, what, "broadcast"))
         return ht_error_get(NULL);
     for (int i = 0; i < count; i++)
         ndim = xs[i]->body->ndim > ndim ? xs[i]->body->ndim : ndim;
@@ -221,7 +220,7 @@ ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grid
     int axes[HT_MAX_NDIM];
 
     if (!ht__check_operands(what, count, xs) ||
-        HT_IS_NULL_ON(xs[0]->body->comm, grids, what, "the list of results"))
+        HT_IS_NULL_ON(xs[0]->body->comm, grids, what, "grids"))
         return ht_error_get(NULL);
     if (count > HT_MAX_NDIM)
         return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: %d operands, expected at most %d",

@@ -212,8 +212,8 @@ static bool check_ignored(const char *what, const ht_body *x, int64_t ignore)
     if (ignore < 0)
         return true;
     HT_FAIL(x->comm, HT_ERR_ARGUMENT,
-            "%s: ignore_index is %lld, expected a number below 0 beside probabilities", what,
-            (long long)ignore);
+            "%s: ignore_index is %lld, expected a number below 0 when target holds probabilities",
+            what, (long long)ignore);
     return false;
 }
 

@@ -24,7 +24,7 @@ bool ht__check_last_axes(const char *what, const ht_tensor *x, int ndim, const i
                 HT_MAX_NDIM);
         return false;
     }
-    if (HT_IS_NULL(shape, what, "the shape"))
+    if (HT_IS_NULL(shape, what, "shape"))
         return false;
     if (leading < 0 || !ht__same_shape(ndim, shape, ndim, body->shape + leading)) {
         HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected last axes of %s", what,

@@ -67,7 +67,7 @@ static bool check(const ht_tensor *x, int count, const int64_t widths[], ht_pad_
                 2 * x->body->ndim);
         return false;
     }
-    if (count > 0 && HT_IS_NULL(widths, "ht_pad_ext", "the widths"))
+    if (count > 0 && HT_IS_NULL(widths, "ht_pad_ext", "widths"))
         return false;
     for (int i = 0; i < count / 2; i++) {
         if (!check_axis(x->body, first + i, &widths[2 * i], mode))

@@ -134,7 +134,7 @@ static ht_tensor *pool(const char *what, ht_tensor *x, const int64_t length[],
 {
     int spatial;
 
-    if (HT_IS_NULL(length, what, "the length") || !HT_PREPARE(what, rules, &x) ||
+    if (HT_IS_NULL(length, what, "length") || !HT_PREPARE(what, rules, &x) ||
         !check(what, x, length) || (of_axis == maximum && !ht__has_channels(what, x)))
         return NULL;
     spatial = x->body->ndim - 2;

@@ -113,7 +113,7 @@ ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options 
     const ht_pool_options o = options != NULL ? *options : ht_pool_options_default();
     const char *outer;
 
-    if (HT_IS_NULL(length, "ht_fold", "the length") || !HT_PREPARE("ht_fold", column_rules, &x))
+    if (HT_IS_NULL(length, "ht_fold", "length") || !HT_PREPARE("ht_fold", column_rules, &x))
         return NULL;
     outer = ht__named("ht_fold");
     x = fold(x, length, &o);

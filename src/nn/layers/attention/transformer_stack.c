@@ -89,7 +89,7 @@ static ht_module *make(const char *what, const ht_module_type *type, ht_module *
     ht_module *module = NULL;
     ht_status status = HT_ERR_ARGUMENT;
 
-    if (!HT_IS_NULL(layer, what, "the layer"))
+    if (!HT_IS_NULL(layer, what, "layer"))
         module = ht_module_new_ext(what, type, sizeof made, &made);
     if (module != NULL)
         status = add_copies(module, layer, count);

@@ -43,7 +43,7 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
 
     if (options != NULL)
         data.options = *options;
-    if (HT_IS_NULL(module, making, "the module") ||
+    if (HT_IS_NULL(module, making, "module") ||
         HT_CHECK_OPTIONS(NULL, making, &data.options, ht_averaged_model_options) != HT_SUCCESS)
         return NULL;
     if (data.options.decay != -1 && !(data.options.decay >= 0 && data.options.decay <= 1)) {
@@ -52,8 +52,8 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
         return NULL;
     }
     if (data.options.decay != -1 && data.options.average != NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: decay is %g, expected -1 beside a function average",
-                making, data.options.decay);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: decay is %g, expected -1 when average is set", making,
+                data.options.decay);
         return NULL;
     }
     self = ht_module_new_ext(making, &type, sizeof data, &data);
@@ -185,8 +185,7 @@ ht_status ht_averaged_model_update_parameters(ht_module *averaged, ht_module *mo
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(averaged, updating, "the averaged model") ||
-        HT_IS_NULL(module, updating, "the module"))
+    if (HT_IS_NULL(averaged, updating, "averaged") || HT_IS_NULL(module, updating, "module"))
         return ht_error_get(NULL);
     if (ht_module_get_type(averaged) != &type)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: averaged is %s, expected an AveragedModel",

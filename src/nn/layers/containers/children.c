@@ -52,7 +52,7 @@ bool ht__is_missing(const char *what, const char *items, int i, const void *item
 ht_module *ht__new_with_children(const char *what, const ht_module_type *type, int count,
                                  const char *const names[], ht_module *const modules[])
 {
-    if (!ht__is_list(what, count, modules, "the list of modules"))
+    if (!ht__is_list(what, count, modules, "modules"))
         return NULL;
     return ht__take_children(what, ht_module_new(0, type), count, names, modules);
 }

@@ -25,7 +25,7 @@ ht_status ht_nn_module_list_append(ht_module *list, ht_module *module)
 {
     static const char what[] = "ht_nn_module_list_append";
 
-    if (!HT_IS_NULL(list, what, "the list") && !HT_IS_NULL(module, what, "the module"))
+    if (!HT_IS_NULL(list, what, "list") && !HT_IS_NULL(module, what, "module"))
         return ht__append_child(what, list, module);
     ht_release(module);
     return ht_error_get(NULL);
@@ -33,7 +33,7 @@ ht_status ht_nn_module_list_append(ht_module *list, ht_module *module)
 
 ht_module *ht_nn_module_dict(int count, const char *const names[], ht_module *const modules[])
 {
-    const bool bad = count > 0 && HT_IS_NULL(names, "ht_nn_module_dict", "the list of names");
+    const bool bad = count > 0 && HT_IS_NULL(names, "ht_nn_module_dict", "names");
 
     if (!bad)
         return ht__new_with_children("ht_nn_module_dict", &module_dict, count, names, modules);
@@ -48,7 +48,7 @@ static ht_module *new_with_parameters(const char *what, const ht_module_type *ty
     ht_module *self;
     ht_status status = HT_SUCCESS;
 
-    if (!ht__is_list(what, count, parameters, "the list of parameters"))
+    if (!ht__is_list(what, count, parameters, "parameters"))
         return NULL;
     self = ht_module_new(0, type);
     for (int i = 0; i < count && status == HT_SUCCESS; i++) {
@@ -74,14 +74,14 @@ ht_status ht_nn_parameter_list_append(ht_module *list, ht_tensor *parameter)
 {
     static const char what[] = "ht_nn_parameter_list_append";
 
-    if (HT_IS_NULL(list, what, "the list") || HT_IS_NULL(parameter, what, "the parameter"))
+    if (HT_IS_NULL(list, what, "list") || HT_IS_NULL(parameter, what, "parameter"))
         return ht_error_get(NULL);
     return ht__append_parameter(what, list, parameter);
 }
 
 ht_module *ht_nn_parameter_dict(int count, const char *const names[], ht_tensor *const parameters[])
 {
-    if (count > 0 && HT_IS_NULL(names, "ht_nn_parameter_dict", "the list of names"))
+    if (count > 0 && HT_IS_NULL(names, "ht_nn_parameter_dict", "names"))
         return NULL;
     return new_with_parameters("ht_nn_parameter_dict", &parameter_dict, count, names, parameters);
 }

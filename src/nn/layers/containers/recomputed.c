@@ -19,7 +19,7 @@ static const ht_module_type type = {.name = "Recomputed", .forward = forward};
 
 ht_module *ht_nn_recomputed(ht_module *module)
 {
-    if (HT_IS_NULL(module, "ht_nn_recomputed", "the module"))
+    if (HT_IS_NULL(module, "ht_nn_recomputed", "module"))
         return NULL;
     return ht__new_with_children("ht_nn_recomputed", &type, 1, NULL, &module);
 }

@@ -44,7 +44,7 @@ ht_module *ht_nn_recomputed_sequential(int segments, int count, ht_module *const
 {
     struct recomputed_sequential *data;
     ht_module *self;
-    bool valid = ht__is_list(what, count, modules, "the list of modules");
+    bool valid = ht__is_list(what, count, modules, "modules");
 
     if (valid && (segments < 1 || segments > count)) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: segments is %d, expected 1 to count, %d", what,

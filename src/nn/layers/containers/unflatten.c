@@ -44,7 +44,7 @@ ht_tensor *ht_unflatten(ht_tensor *x, int axis, int ndim, const int64_t shape[])
     int most;
 
     if (HT_IS_NULL(x, "ht_unflatten", "x") || !ht__check_axis("ht_unflatten", x, &axis) ||
-        HT_IS_NULL(shape, "ht_unflatten", "the shape"))
+        HT_IS_NULL(shape, "ht_unflatten", "shape"))
         return NULL;
     most = HT_MAX_NDIM + 1 - x->body->ndim;
     if (ndim < 1 || ndim > most) {
@@ -87,7 +87,7 @@ ht_module *ht_nn_unflatten(int axis, int ndim, const int64_t shape[])
                 HT_MAX_NDIM);
         return NULL;
     }
-    if (HT_IS_NULL(shape, "ht_nn_unflatten", "the shape"))
+    if (HT_IS_NULL(shape, "ht_nn_unflatten", "shape"))
         return NULL;
     memcpy(data.shape, shape, (size_t)ndim * sizeof *shape);
     return ht_module_new_ext("ht_nn_unflatten", &type, sizeof data, &data);

@@ -30,7 +30,7 @@ static bool is_affine(const ht_module *module, int64_t *transposed)
 /* transposed: receives the groups of a transposed convolution, 0 of another layer. */
 static ht_status check(ht_module *conv, ht_module *bn, int64_t *transposed)
 {
-    if (HT_IS_NULL(conv, what, "the convolution") || HT_IS_NULL(bn, what, "the BatchNorm"))
+    if (HT_IS_NULL(conv, what, "conv") || HT_IS_NULL(bn, what, "bn"))
         return ht_error_get(NULL);
     if (!is_affine(conv, transposed))
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,

@@ -63,7 +63,7 @@ static bool check_shape(const char *what, int ndim, const int64_t shape[])
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: ndim is %d, expected 1 to %d", what, ndim, HT_MAX_NDIM);
         return false;
     }
-    if (HT_IS_NULL(shape, what, "the shape"))
+    if (HT_IS_NULL(shape, what, "shape"))
         return false;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] >= 0)

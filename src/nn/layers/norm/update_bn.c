@@ -115,7 +115,7 @@ ht_status ht_update_bn(ht_module *module, ht_next_batch_fn *next, void *user)
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(next, what, "the function"))
+    if (HT_IS_NULL(module, what, "module") || HT_IS_NULL(next, what, "next"))
         return ht_error_get(NULL);
     was = ht_set_grad_enabled(false);
     status = run(module, next, user);

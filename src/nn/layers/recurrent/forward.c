@@ -22,7 +22,7 @@ ht_tensor *ht_nn_recurrent_forward(ht_module *module, ht_tensor *x,
     const ht_module *layer;
     ht_tensor *y;
 
-    if (HT_IS_NULL(module, what, "the module") ||
+    if (HT_IS_NULL(module, what, "module") ||
         HT_CHECK_OPTIONS(NULL, what, &in, ht_recurrent_inputs) != HT_SUCCESS)
         return NULL;
     layer = ht__module_unwrapped(module);

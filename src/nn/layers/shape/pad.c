@@ -58,7 +58,7 @@ static ht_module *make(const char *what, const ht_module_type *type, int count,
                 2 * data.dims);
         return NULL;
     }
-    if (HT_IS_NULL(widths, what, "the widths"))
+    if (HT_IS_NULL(widths, what, "widths"))
         return NULL;
     data.count = 2 * data.dims;
     for (int i = 0; i < data.count; i++)

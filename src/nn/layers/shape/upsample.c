@@ -31,7 +31,7 @@ static const ht_module_type type = {.name = "Upsample", .forward = forward, .des
 
 ht_module *ht_nn_upsample(const ht_upsample_options *options)
 {
-    if (HT_IS_NULL(options, "ht_nn_upsample", "the options") ||
+    if (HT_IS_NULL(options, "ht_nn_upsample", "options") ||
         HT_CHECK_OPTIONS(NULL, "ht_nn_upsample", options, ht_upsample_options) != HT_SUCCESS)
         return NULL;
     return ht_module_new_ext("ht_nn_upsample", &type, sizeof *options, options);

@@ -37,7 +37,7 @@ static ht_value *forward(ht_module *self, ht_value *inputs)
 
     if (!ht__inputs(k->what, inputs, 1, INPUTS, in))
         return NULL;
-    x = ht__as_batch(k->what, "x", in[X], axes);
+    x = ht__as_batch(k->what, "x", in[X], axes, HT_SPLIT_NONE);
     if (x == NULL)
         return NULL;
     o.seed = ht__nn_draw_seed(self);

@@ -60,7 +60,7 @@ static const kind *kind_of(const ht_module *self)
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
 {
     const kind *k = kind_of(self);
-    ht_tensor *batch = ht__as_batch(k->what, "x", x, k->input);
+    ht_tensor *batch = ht__as_batch(k->what, "x", x, k->input, HT_SPLIT_NONE);
 
     return batch != NULL ? ht__as_given(k->of(batch, ht_module_data(self)), x, k->input) : NULL;
 }
@@ -73,7 +73,7 @@ static ht_value *maxima(ht_module *self, ht_value *inputs)
 
     if (!ht__inputs(k->what, inputs, 1, 1, &x))
         return NULL;
-    batch = ht__as_batch(k->what, "x", x, k->input);
+    batch = ht__as_batch(k->what, "x", x, k->input, HT_SPLIT_NONE);
     if (batch == NULL)
         return NULL;
     y = ht__as_given(ht_max_pool_ext(batch, o, o->return_indices ? &indices : NULL), x, k->input);
@@ -88,8 +88,8 @@ static ht_value *unpool(ht_module *self, ht_value *inputs)
 
     if (!ht__inputs(k->what, inputs, 2, 2, in))
         return NULL;
-    x = ht__as_batch(k->what, "x", in[0], k->input);
-    indices = x != NULL ? ht__as_batch(k->what, "indices", in[1], k->input) : NULL;
+    x = ht__as_batch(k->what, "x", in[0], k->input, HT_SPLIT_NONE);
+    indices = x != NULL ? ht__as_batch(k->what, "indices", in[1], k->input, HT_SPLIT_ANY) : NULL;
     if (indices == NULL)
         return NULL;
     return ht__output(
@@ -122,7 +122,7 @@ static ht_module *make(const kind *k, const int64_t length[], double p,
     struct pool data = {.options = options != NULL ? *options : ht_pool_options_default(), .p = p};
 
     if (HT_CHECK_OPTIONS(NULL, k->what, &data.options, ht_pool_options) != HT_SUCCESS ||
-        (k->adaptive && HT_IS_NULL(length, k->what, "the length")))
+        (k->adaptive && HT_IS_NULL(length, k->what, "length")))
         return NULL;
     for (int i = 0; i < k->spatial; i++) {
         data.length[i] = length != NULL ? length[i] : 0;

@@ -5,10 +5,13 @@
 #define HT_NN_LAYERS_WINDOW_SAMPLE_H
 
 #include "ht/windows.h"
+#include "nn/functional/operands.h"
 
 /* x if it has `axes`; with an axis of one sample in front if it has one fewer. NULL after
- * HT_ERR_SHAPE if it has another number. */
-ht_tensor *ht__as_batch(const char *what, const char *name, ht_tensor *x, int axes);
+ * HT_ERR_SHAPE if it has another number, and HT_ERR_ARGUMENT for a sample whose split is neither
+ * HT_NONE nor allowed by `split`, HT_SPLIT_NONE or HT_SPLIT_ANY. */
+ht_tensor *ht__as_batch(const char *what, const char *name, ht_tensor *x, int axes,
+                        ht_operand_split split);
 
 /* y, the result of such a batch, without the axis of samples if x had none. NULL stays NULL. */
 ht_tensor *ht__as_given(ht_tensor *y, const ht_tensor *x, int axes);

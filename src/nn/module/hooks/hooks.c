@@ -48,10 +48,10 @@ static uint64_t add_hook(const char *what, ht_module *module, bool is_there, ht_
 {
     static atomic_uint_fast64_t last_id;
 
-    if (HT_IS_NULL(module, what, "the module"))
+    if (HT_IS_NULL(module, what, "module"))
         return 0;
     if (!is_there) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: hook is NULL", what);
         return 0;
     }
     hook.id = atomic_fetch_add(&last_id, 1) + 1;

@@ -82,7 +82,7 @@ bool ht__parametrize_compute(const char *what, ht_module *module)
             continue;
         list = ht__parametrization_list(module, slot->name);
         if (list == NULL)
-            return HT_FAIL(NULL, HT_ERR_STATE, "%s: the parametrizations of %s are gone", what,
+            return HT_FAIL(NULL, HT_ERR_STATE, "%s: the parametrizations of %s were removed", what,
                            slot->name) == HT_SUCCESS;
         value = ht__parametrization_value(what, list);
         if (value == NULL)

@@ -16,7 +16,7 @@ static ht_slot *find_slot(const char *what, ht_module *module, const char *name,
 {
     ht_slot *slot;
 
-    if (HT_IS_NULL(module, what, "the module") || HT_IS_NULL(name, what, "the name"))
+    if (HT_IS_NULL(module, what, "module") || HT_IS_NULL(name, what, "name"))
         return NULL;
     slot = ht__module_slot(module, name);
     if (ht__parametrization_list(module, name) != NULL ||
@@ -207,7 +207,7 @@ ht_status ht__register_parametrization(const char *what, ht_module *module, cons
     ht_scope *scope;
     bool was;
 
-    if (HT_IS_NULL(parametrization, what, "the parametrization"))
+    if (HT_IS_NULL(parametrization, what, "parametrization"))
         return ht_error_get(NULL);
     slot = find_slot(what, module, name, false);
     status = slot != NULL ? check_owner(what, module) : ht_error_get(NULL);

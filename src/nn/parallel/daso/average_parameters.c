@@ -42,7 +42,7 @@ static ht_value *select_parts(const char *what, ht_comm *comm, ht_value *paramet
 
     if (parameters == NULL) {
         if (ht_error_get(NULL) == HT_SUCCESS)
-            HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: the list of parameters is NULL", what);
+            HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: parameters is NULL", what);
         return NULL;
     }
     for (int i = 0; i < ht_value_count(parameters); i++) {
@@ -181,7 +181,7 @@ ht_status ht_average_parameters(ht_value *parameters, ht_comm *comm)
     ht_status status;
 
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", what);
     scope = ht_scope_open();
     status = ht__average_prepare(what, comm, parameters, false, NULL, &flat);
     if (status == HT_SUCCESS)

@@ -155,7 +155,7 @@ ht_status ht_daso_step(ht_daso *daso)
 {
     ht_status status;
 
-    if (HT_IS_NULL(daso, "ht_daso_step", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_step", "daso"))
         return ht_error_get(NULL);
     status = check_step("ht_daso_step", daso);
     if (status != HT_SUCCESS)
@@ -181,7 +181,7 @@ ht_status ht_daso_step(ht_daso *daso)
 
 ht_status ht_daso_zero_grad(ht_daso *daso)
 {
-    if (HT_IS_NULL(daso, "ht_daso_zero_grad", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_zero_grad", "daso"))
         return ht_error_get(NULL);
     return ht_optimizer_zero_grad(daso->optimizer);
 }
@@ -212,7 +212,7 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     ht_daso_schedule was;
     ht_status status;
 
-    if (HT_IS_NULL(daso, "ht_daso_epoch_loss_logic", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_epoch_loss_logic", "daso"))
         return ht_error_get(NULL);
     if (daso->batches == 0 || daso->batch < daso->batches)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
@@ -255,7 +255,7 @@ ht_status ht_daso_reset(ht_daso *daso)
     ht_scope *scope;
     bool was;
 
-    if (HT_IS_NULL(daso, what, "DASO"))
+    if (HT_IS_NULL(daso, what, "daso"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
@@ -288,7 +288,7 @@ void ht_daso_print(const ht_daso *daso, FILE *stream)
 {
     phase_text text;
 
-    if (daso == NULL || HT_IS_NULL(stream, "ht_daso_print", "the stream"))
+    if (daso == NULL || HT_IS_NULL(stream, "ht_daso_print", "stream"))
         return;
     write_phase(text, &daso->schedule);
     fprintf(stream, "DASO, %d nodes, %d ranks in %d groups, %s\n", daso->comm->nodes,

@@ -111,7 +111,7 @@ static ht_status check(ht_comm *comm, int count, const int64_t periods[], const 
     ht_status status;
 
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", what);
     status = ht__agree(what, comm, check_mine(comm, count, periods, sizes, warmup_steps));
     if (status == HT_SUCCESS)
         status = check_alike(comm, head, 2);
@@ -197,7 +197,7 @@ ht_status ht_hierarchical_averager_average_parameters(ht_hierarchical_averager *
     const level *l;
     ht_status status = HT_SUCCESS;
 
-    if (HT_IS_NULL(averager, "ht_hierarchical_averager_average_parameters", "the averager"))
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_average_parameters", "averager"))
         return ht_error_get(NULL);
     l = due(averager);
     if (l != NULL)
@@ -218,7 +218,7 @@ ht_value *ht_hierarchical_averager_state_dict(const ht_hierarchical_averager *av
 {
     ht_value *map;
 
-    if (HT_IS_NULL(averager, "ht_hierarchical_averager_state_dict", "the averager"))
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_state_dict", "averager"))
         return NULL;
     map = ht_value_map();
     ht_value_set(map, "step", ht_value_number((double)averager->step));
@@ -230,8 +230,8 @@ ht_status ht_hierarchical_averager_load_state_dict(ht_hierarchical_averager *ave
 {
     int64_t step;
 
-    if (HT_IS_NULL(averager, "ht_hierarchical_averager_load_state_dict", "the averager") ||
-        HT_IS_NULL(state, "ht_hierarchical_averager_load_state_dict", "the state"))
+    if (HT_IS_NULL(averager, "ht_hierarchical_averager_load_state_dict", "averager") ||
+        HT_IS_NULL(state, "ht_hierarchical_averager_load_state_dict", "state"))
         return ht_error_get(NULL);
     if (!ht__value_whole(ht_value_get(state, "step"), &step))
         return HT_FAIL(averager->comm, HT_ERR_FORMAT,

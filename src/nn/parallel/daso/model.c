@@ -31,7 +31,7 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     struct census census = {.optimizer = daso->optimizer};
 
     if (model == NULL)
-        return ht__error_set_null(what, "the module");
+        return ht__error_set_null(what, "module");
     if (daso->flight.outstanding)
         return ht__error_set(HT_ERR_STATE, "%s: an exchange of the previous model is pending",
                              what);
@@ -80,7 +80,7 @@ ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_m
 
 ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
 {
-    if (HT_IS_NULL(daso, "ht_daso_set_model", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_set_model", "daso"))
         return ht_error_get(NULL);
     return ht__daso_adopt("ht_daso_set_model", daso, module, NULL);
 }
@@ -109,7 +109,7 @@ ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)
     int64_t range[2] = {batches, -batches};
     ht_status status;
 
-    if (HT_IS_NULL(daso, what, "DASO"))
+    if (HT_IS_NULL(daso, what, "daso"))
         return ht_error_get(NULL);
     status = ht__comm_allreduce_i64(daso->comm, range, 2, HT_OP_MIN, what);
     if (status != HT_SUCCESS)
@@ -139,11 +139,11 @@ ht_status ht_daso_set_last_batch(ht_daso *daso, int64_t last_batch)
 
 ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper)
 {
-    if (HT_IS_NULL(daso, "ht_daso_add_scaler", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_add_scaler", "daso"))
         return ht_error_get(NULL);
     if (wrapper != NULL && ht_optim_wrapper_optimizer(wrapper) != daso->optimizer)
         return HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
-                       "ht_daso_add_scaler: the wrapper is not around the local optimizer");
+                       "ht_daso_add_scaler: wrapper does not wrap the local optimizer");
     ht_retain(wrapper);
     ht_release(daso->scaler);
     daso->scaler = wrapper;

@@ -12,10 +12,10 @@ static ht_status check_mine(const ht_module *module, const ht_daso *daso, const 
     if (module == NULL || daso == NULL || comm == NULL)
         return ht_error_get(NULL) != HT_SUCCESS
                    ? ht_error_get(NULL)
-                   : ht__error_set(HT_ERR_ARGUMENT, "%s: the %s is NULL", name,
+                   : ht__error_set(HT_ERR_ARGUMENT, "%s: %s is NULL", name,
                                    module == NULL ? "module"
-                                   : daso == NULL ? "DASO"
-                                                  : "communicator");
+                                   : daso == NULL ? "daso"
+                                                  : "comm");
     if (comm == daso->comm)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_COMM,

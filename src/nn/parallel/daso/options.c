@@ -54,7 +54,7 @@ static ht_status check_values(const char *what, const ht_optimizer *optimizer,
     ht_dtype wire = o->downcast_type;
     ht_status status;
 
-    if (HT_IS_NULL(optimizer, what, "the local optimizer"))
+    if (HT_IS_NULL(optimizer, what, "optimizer"))
         return ht_error_get(NULL);
     status = HT_CHECK_OPTIONS(NULL, what, o, ht_daso_options);
     if (status == HT_SUCCESS)
@@ -122,7 +122,7 @@ ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer
     bool held;
     ht_status status;
 
-    if (HT_IS_NULL(comm, what, "the communicator"))
+    if (HT_IS_NULL(comm, what, "comm"))
         return ht_error_get(NULL);
     held = ht__agree_begin();
     status = check_values(what, optimizer, options, total_epochs);

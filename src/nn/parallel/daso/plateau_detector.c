@@ -81,7 +81,7 @@ ht_plateau_detector *ht_plateau_detector_new(const ht_plateau_detector_options *
 
 ht_status ht_plateau_detector_reset(ht_plateau_detector *detector)
 {
-    if (HT_IS_NULL(detector, "ht_plateau_detector_reset", "the detector"))
+    if (HT_IS_NULL(detector, "ht_plateau_detector_reset", "detector"))
         return ht_error_get(NULL);
     detector->best = detector->maximize != 0 ? -INFINITY : INFINITY;
     detector->bad = detector->resting = 0;
@@ -106,7 +106,7 @@ static bool is_better(const ht_plateau_detector *detector, double metric)
 
 bool ht_plateau_detector_test_if_improving(ht_plateau_detector *detector, double metric)
 {
-    if (HT_IS_NULL(detector, "ht_plateau_detector_test_if_improving", "the detector"))
+    if (HT_IS_NULL(detector, "ht_plateau_detector_test_if_improving", "detector"))
         return false;
     detector->seen++;
     if (is_better(detector, metric)) {
@@ -130,7 +130,7 @@ ht_value *ht_plateau_detector_get_state(const ht_plateau_detector *detector)
 {
     ht_value *map;
 
-    if (HT_IS_NULL(detector, "ht_plateau_detector_get_state", "the detector"))
+    if (HT_IS_NULL(detector, "ht_plateau_detector_get_state", "detector"))
         return NULL;
     map = ht_value_map();
     for (int i = 0; i < NUMBERS; i++)
@@ -174,7 +174,7 @@ ht_status ht_plateau_detector_set_state(ht_plateau_detector *detector, const ht_
     static const char what[] = "ht_plateau_detector_set_state";
     ht_status status;
 
-    if (HT_IS_NULL(detector, what, "the detector") || HT_IS_NULL(state, what, "the state"))
+    if (HT_IS_NULL(detector, what, "detector") || HT_IS_NULL(state, what, "state"))
         return ht_error_get(NULL);
     status = ht__plateau_detector_check_state(what, state);
     if (status != HT_SUCCESS)

@@ -55,7 +55,7 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(daso, "ht_daso_state_dict", "DASO"))
+    if (HT_IS_NULL(daso, "ht_daso_state_dict", "daso"))
         return NULL;
     if (daso->model == NULL) {
         HT_FAIL(daso->comm, HT_ERR_STATE, "ht_daso_state_dict: the model is missing");

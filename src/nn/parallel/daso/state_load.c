@@ -46,7 +46,7 @@ static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const 
         return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is %s, expected a floating dtype", what,
                              name, ht_dtype_name(x->body->dtype));
     if (x->body->comm->size != 1 && x->body->comm->size != daso->comm->size)
-        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" lives on %d ranks, DASO on %d", what, name,
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is on %d ranks, DASO on %d", what, name,
                              x->body->comm->size, daso->comm->size);
     if (x->body->ndim == (ranks > 0 ? 2 : 1) && ht_tensor_size(x) == elements &&
         (ranks == 0 || x->body->shape[0] == ranks))
@@ -272,7 +272,7 @@ static ht_status check_all(ht_daso *daso, const ht_value *state, ht_flat_tensors
         status = ht_error_get(NULL);
     else if (state == NULL)
         status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: the state is NULL; was the checkpoint written by a run with "
+                               "%s: state is NULL; was the checkpoint written by a run with "
                                "DASO?",
                                what);
     else
@@ -318,7 +318,7 @@ ht_status ht_daso_load_state_dict(ht_daso *daso, const ht_value *state)
     ht_status status;
     bool was;
 
-    if (HT_IS_NULL(daso, what, "DASO"))
+    if (HT_IS_NULL(daso, what, "daso"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);

@@ -35,7 +35,7 @@ static ht_status check_inputs(const ht_value *value)
 
     if (x != NULL && x->body->comm->shared)
         return HT_FAIL(x->body->comm, HT_ERR_COMM,
-                       "%s: forward got a tensor that lives on %d ranks; give each rank its own "
+                       "%s: forward got a tensor that is on %d ranks; give each rank its own "
                        "part of the batch (ht_tensor_local), because the wrapper averages over "
                        "ranks",
                        name, x->body->comm->size);
@@ -315,7 +315,7 @@ ht_module *ht__dp_wrap(const char *what, ht_module *module, ht_comm *comm, ht_op
     ht_optimizer **all = NULL;
     ht_module *self = NULL;
 
-    if (!HT_IS_NULL(comm, name, "the communicator")) {
+    if (!HT_IS_NULL(comm, name, "comm")) {
         const bool held = ht__error_hold(true);
         const ht_status status = ht__dp_check_options(&o);
 

@@ -104,9 +104,9 @@ static ht_status check(ht_module *module, ht_comm *comm, int count,
     bool held;
 
     if (comm == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the communicator is NULL", name);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", name);
     held = ht__agree_begin();
-    if (HT_IS_NULL(module, name, "the module"))
+    if (HT_IS_NULL(module, name, "module"))
         status = ht_error_get(NULL);
     else
         status = ht__module_check_free(name, module);

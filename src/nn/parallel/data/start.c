@@ -43,7 +43,7 @@ static void check_parameter(struct text *text, const char *name, const ht_tensor
     if (x->body->comm->shared)
         text->status = ht__error_set(
             HT_ERR_COMM,
-            "%s: parameter %s lives on %d ranks; wrapped parameters are process-local "
+            "%s: parameter %s is on %d ranks; wrapped parameters are process-local "
             "(made on HT_COMM_SELF)",
             what, name, x->body->comm->size);
     else if (x->body->dtype != HT_FLOAT32 && x->body->dtype != HT_FLOAT64)
@@ -193,8 +193,8 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
     struct placing placing = {.text = text};
 
     bool held = ht__error_hold(true);
-    ht_status status = HT_IS_NULL(module, what, "the module") ? ht_error_get(NULL)
-                                                              : ht__module_check_free(what, module);
+    ht_status status = HT_IS_NULL(module, what, "module") ? ht_error_get(NULL)
+                                                          : ht__module_check_free(what, module);
 
     ht__error_hold(held);
     if (status != HT_SUCCESS)

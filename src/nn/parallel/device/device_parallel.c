@@ -296,7 +296,7 @@ ht_module *ht_nn_device_parallel(ht_module *module, const int device_ids[], int 
     struct device_parallel *data;
     ht_module *self;
 
-    if (HT_IS_NULL(module, "ht_nn_device_parallel", "the module"))
+    if (HT_IS_NULL(module, "ht_nn_device_parallel", "module"))
         return NULL;
     self = ht_module_new(sizeof *data, &type);
     data = ht_module_data(self);
@@ -317,10 +317,10 @@ ht_value *ht_device_parallel_forward(ht_module *module, ht_value *inputs, const 
     static const char what[] = "ht_device_parallel_forward";
     ht_device_layout layout = {0};
 
-    if (HT_IS_NULL(module, what, "the module") ||
+    if (HT_IS_NULL(module, what, "module") ||
         fill(what, &layout, module, device_ids, count, output_device, dim) != HT_SUCCESS)
         return NULL;
-    if (HT_IS_NULL(inputs, what, "the inputs")) {
+    if (HT_IS_NULL(inputs, what, "inputs")) {
         if (layout.count < 2)
             ht__module_missed(module);
         return NULL;

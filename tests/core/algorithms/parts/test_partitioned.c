@@ -129,7 +129,7 @@ static void test_misuse(void **state)
                          "ht_from_partitioned: part 0 is");
     description.tiling[0] = 9;
     HT_TEST_EXPECT_ERROR(ht_from_partitioned(&description), HT_ERR_SHAPE,
-                         "ht_from_partitioned: the tiling is (9, ");
+                         "ht_from_partitioned: partitioned.tiling is (9, ");
     HT_TEST_EXPECT_ERROR(ht_tensor_partitioned(NULL, &description, parts), HT_ERR_ARGUMENT,
                          "ht_tensor_partitioned: x is NULL");
 }

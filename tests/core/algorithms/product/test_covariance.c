@@ -137,7 +137,7 @@ static void misuse_is_told(void **state)
     HT_TEST_EXPECT_ERROR(ht_cov(x, ht_transpose(x, 0, 1), true, true), HT_ERR_SHAPE,
                          "ht_cov: y has 2 observations, expected as many as m has, 3");
     HT_TEST_EXPECT_ERROR(ht_cov_ext(x, NULL, true, 3), HT_ERR_ARGUMENT,
-                         "ht_cov_ext: m has 3 observations, expected more than ddof, 3");
+                         "ht_cov_ext: number of observations is 3, expected more than 3");
     HT_TEST_EXPECT_ERROR(ht_corrcoef(NULL, NULL, true), HT_ERR_ARGUMENT, "ht_corrcoef: m is NULL");
 }
 

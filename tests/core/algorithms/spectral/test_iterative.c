@@ -259,7 +259,7 @@ static void what_is_wrong_is_said(void **state)
     HT_TEST_EXPECT_ERROR(ht_matrix_exp(four), HT_ERR_SHAPE,
                          "ht_matrix_exp: a is (4,), expected a square matrix");
     HT_TEST_EXPECT_ERROR(ht_condest(ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, 0), &found), HT_ERR_SHAPE,
-                         "ht_condest: x is (2, 3), expected one matrix with at least as many rows");
+                         "ht_condest: x is (2, 3), expected one matrix (m, n) with m >= n >= 1");
     assert_null(v);
 }
 

@@ -306,7 +306,7 @@ static void malformed_tables_are_errors(void **state)
     assert_error(ht_load_csv(path, 0, ',', (ht_dtype)99, 0), HT_ERR_ARGUMENT,
                  "dtype is 99, expected an ht_dtype");
     assert_error(ht_load_csv(path, 0, ',', HT_FLOAT32, 2), HT_ERR_ARGUMENT, "split is 2");
-    assert_error(ht_load_csv(NULL, 0, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "the path is NULL");
+    assert_error(ht_load_csv(NULL, 0, ',', HT_FLOAT32, 0), HT_ERR_ARGUMENT, "path is NULL");
     assert_error(ht_load_csv(in_folder("y.csv"), 0, ',', HT_FLOAT32, 0), HT_ERR_IO, "No such file");
     assert_error(ht_load_csv(folder, 0, ',', HT_FLOAT32, 0), HT_ERR_IO, "it is a folder");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
@@ -367,7 +367,7 @@ static void numbers_are_written_with_separator_and_decimals(void **state)
     assert_error(NULL, HT_ERR_DTYPE, "complex64");
     x = ht_zeros(HT_SHAPE(2), HT_FLOAT32, 0);
     assert_int_equal(ht_save_csv(x, path, NULL, -1, 'e'), HT_ERR_ARGUMENT);
-    assert_error(NULL, HT_ERR_ARGUMENT, "the separator is 'e'");
+    assert_error(NULL, HT_ERR_ARGUMENT, "separator is 'e'");
     assert_int_equal(ht_save_csv(x, path, NULL, 61, ','), HT_ERR_ARGUMENT);
     assert_error(NULL, HT_ERR_ARGUMENT, "decimals is 61");
     assert_int_equal(ht_save_csv(x, in_folder("no/x.csv"), NULL, -1, ','), HT_ERR_IO);

@@ -175,11 +175,11 @@ static void bad_arguments_of_savers(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_save_safetensors(x, NULL, "x"), HT_ERR_ARGUMENT);
-    assert_message("ht_save_safetensors: the path is NULL");
+    assert_message("ht_save_safetensors: path is NULL");
     assert_int_equal(ht_save_safetensors(x, path, NULL), HT_ERR_ARGUMENT);
-    assert_message("the name of the data set is NULL");
+    assert_message("dataset is NULL");
     assert_int_equal(ht_save_safetensors(x, path, "__metadata__"), HT_ERR_ARGUMENT);
-    assert_message("expected UTF-8 other than \"__metadata__\"");
+    assert_message("expected UTF-8 and not \"__metadata__\"");
     assert_int_equal(ht_save_safetensors(x, path, "\xff"), HT_ERR_ARGUMENT);
     assert_message("expected UTF-8");
     assert_int_equal(ht_save_safetensors(numbers(HT_COMPLEX128, 0), path, "x"), HT_ERR_DTYPE);
@@ -187,7 +187,7 @@ static void bad_arguments_of_savers(void **state)
     assert_int_equal(ht_safetensors_save(ht_value_number(1), path, HT_COMM_WORLD), HT_ERR_ARGUMENT);
     assert_message("ht_safetensors_save: tensors is not a map");
     assert_int_equal(ht_safetensors_save(NULL, path, HT_COMM_WORLD), HT_ERR_ARGUMENT);
-    assert_message("the map of tensors is NULL");
+    assert_message("tensors is NULL");
     ht_value_set(map, "n", ht_value_number(1));
     assert_int_equal(ht_safetensors_save(map, path, HT_COMM_WORLD), HT_ERR_ARGUMENT);
     assert_message("\"n\" is not a tensor");
@@ -209,7 +209,7 @@ static void bad_arguments_of_savers(void **state)
     assert_int_equal(ht_save_safetensors(x, "/nowhere/x.safetensors", "x"), HT_ERR_IO);
     assert_message("cannot write /nowhere/x.safetensors");
     assert_int_equal(ht_safetensors_metadata(path, NULL, NULL, HT_COMM_WORLD), HT_ERR_ARGUMENT);
-    assert_message("the function is NULL");
+    assert_message("visit is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 

@@ -226,7 +226,7 @@ static void misuse_is_reported(void **state)
                          "ht_add: a is (5, 4), b is (3,): lengths 4 and 3 do not broadcast");
     HT_TEST_EXPECT_ERROR(ht_sub(flag, flag), HT_ERR_DTYPE, "ht_sub: not defined for bool");
     if (ht_test_size > 1)
-        HT_TEST_EXPECT_ERROR(ht_mul(a, local), HT_ERR_COMM, "ht_mul: a lives on a communicator of");
+        HT_TEST_EXPECT_ERROR(ht_mul(a, local), HT_ERR_COMM, "ht_mul: a is on a communicator of");
     ht_scope_close(scope);
 }
 

@@ -274,7 +274,7 @@ static void misuse(void **state)
                                               HT_NEWAXIS, HT_NEWAXIS)),
                          HT_ERR_ARGUMENT, "more than 8 axes");
     HT_TEST_EXPECT_ERROR(ht_getitem(NULL, HT_KEY(1)), HT_ERR_ARGUMENT, "ht_getitem: x is NULL");
-    HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, NULL), HT_ERR_ARGUMENT, "the key is NULL");
+    HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, NULL), HT_ERR_ARGUMENT, "key is NULL");
     HT_TEST_EXPECT_ERROR(ht_getitem(x, -1, &odd), HT_ERR_ARGUMENT, "the key has -1 items");
     odd.kind = (ht_index_kind)77;
     HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, &odd), HT_ERR_ARGUMENT,

@@ -205,7 +205,7 @@ static void masks(void **state)
         o.where = ht_ones(HT_SHAPE(1), HT_BOOL, HT_LOCAL);
         if (ht_comm_size(ht_get_comm()) > 1)
             HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_COMM,
-                                 "ht_sum_ext: x lives on a communicator of");
+                                 "ht_sum_ext: x is on a communicator of");
         ht_scope_close(scope);
     }
 }

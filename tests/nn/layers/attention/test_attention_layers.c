@@ -152,7 +152,7 @@ static void bad_settings_are_errors(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder_layer(4, 2, &transformer), HT_ERR_ARGUMENT,
                          "ht_nn_transformer_encoder_layer: activation is NULL");
     HT_TEST_EXPECT_ERROR(ht_nn_transformer_decoder(NULL, 2, ht_nn_identity()), HT_ERR_ARGUMENT,
-                         "ht_nn_transformer_decoder: the layer is NULL");
+                         "ht_nn_transformer_decoder: layer is NULL");
     HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(ht_nn_identity(), 0, NULL), HT_ERR_ARGUMENT,
                          "ht_nn_transformer_encoder: num_layers is 0, expected at least 1");
 }

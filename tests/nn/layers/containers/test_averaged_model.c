@@ -169,7 +169,7 @@ static void other_modules_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(averaged, other), HT_ERR_ARGUMENT,
                          "the module has 2 parameters, expected 3");
     HT_TEST_EXPECT_ERROR(ht_averaged_model_update_parameters(NULL, net), HT_ERR_ARGUMENT,
-                         "the averaged model is NULL");
+                         "averaged is NULL");
     options.decay = 1.5;
     HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(net, &options), HT_ERR_ARGUMENT,
                          "decay is 1.5, expected -1 or 0 to 1");
@@ -177,7 +177,7 @@ static void other_modules_are_refused(void **state)
     options.decay = 0.5;
     options.average = no_average;
     HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(net, &options), HT_ERR_ARGUMENT,
-                         "decay is 0.5, expected -1 beside a function average");
+                         "decay is 0.5, expected -1 when average is set");
     options.decay = -1;
     averaged = ht_nn_averaged_model(net, &options);
     assert_int_equal(ht_averaged_model_update_parameters(averaged, net), HT_SUCCESS);
@@ -354,7 +354,7 @@ static void without_batch_norm_no_batch_runs(void **state)
     (void)state;
     assert_int_equal(ht_update_bn(layer, next_batch, &i), HT_SUCCESS);
     assert_int_equal(i, 0);
-    HT_TEST_EXPECT_ERROR(ht_update_bn(layer, NULL, NULL), HT_ERR_ARGUMENT, "the function is NULL");
+    HT_TEST_EXPECT_ERROR(ht_update_bn(layer, NULL, NULL), HT_ERR_ARGUMENT, "next is NULL");
     ht_release(layer);
 }
 

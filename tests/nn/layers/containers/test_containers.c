@@ -49,7 +49,7 @@ static void maps_name_modules(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_module_dict(2, twice, (ht_module *[]){ht_nn_relu(), ht_nn_relu()}),
                          HT_ERR_ARGUMENT, "same");
     HT_TEST_EXPECT_ERROR(ht_nn_module_dict(1, NULL, (ht_module *[]){ht_nn_relu()}), HT_ERR_ARGUMENT,
-                         "ht_nn_module_dict: the list of names is NULL");
+                         "ht_nn_module_dict: names is NULL");
 }
 
 static void parameters_are_held(void **state)
@@ -70,7 +70,7 @@ static void parameters_are_held(void **state)
     ht_release(list);
     ht_release(map);
     HT_TEST_EXPECT_ERROR(ht_nn_parameter_dict(1, NULL, &a), HT_ERR_ARGUMENT,
-                         "ht_nn_parameter_dict: the list of names is NULL");
+                         "ht_nn_parameter_dict: names is NULL");
 }
 
 static void counts_below_0_are_errors(void **state)

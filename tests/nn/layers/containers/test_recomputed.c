@@ -257,7 +257,7 @@ static void a_module_is_expected(void **state)
     HT_TEST_EXPECT_ERROR(ht_nn_recomputed(NULL), HT_ERR_ARGUMENT, "NULL");
     HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(1, 2, layers), HT_ERR_ARGUMENT, "NULL");
     HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(1, 2, NULL), HT_ERR_ARGUMENT,
-                         "ht_nn_recomputed_sequential: the list of modules is NULL");
+                         "ht_nn_recomputed_sequential: modules is NULL");
     layers[0] = ht_nn_tanh();
     HT_TEST_EXPECT_ERROR(ht_nn_recomputed_sequential(0, 1, layers), HT_ERR_ARGUMENT,
                          "ht_nn_recomputed_sequential: segments is 0, expected 1 to count, 1");

@@ -115,8 +115,8 @@ static void other_layers_are_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     ht_module_eval(two);
-    assert_refused(NULL, bn, HT_ERR_ARGUMENT, "ht_nn_fuse_conv_bn: the convolution is NULL");
-    assert_refused(conv, NULL, HT_ERR_ARGUMENT, "ht_nn_fuse_conv_bn: the BatchNorm is NULL");
+    assert_refused(NULL, bn, HT_ERR_ARGUMENT, "ht_nn_fuse_conv_bn: conv is NULL");
+    assert_refused(conv, NULL, HT_ERR_ARGUMENT, "ht_nn_fuse_conv_bn: bn is NULL");
     assert_refused(relu, bn, HT_ERR_ARGUMENT,
                    "ht_nn_fuse_conv_bn: conv is ReLU, expected a convolution or a linear layer");
     assert_refused(conv, relu, HT_ERR_ARGUMENT,

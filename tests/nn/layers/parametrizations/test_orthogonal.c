@@ -123,7 +123,7 @@ static void other_parameters_are_refused(void **state)
     assert_int_equal(ht_nn_orthogonal(linear, "weight", (ht_orthogonal_map)3), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_orthogonal: map is 3, expected 0 to 2");
     assert_int_equal(ht_nn_orthogonal(NULL, "weight", HT_ORTHOGONAL_CAYLEY), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_orthogonal: the module is NULL");
+    nn_assert_error("ht_nn_orthogonal: module is NULL");
     assert_int_equal(ht_nn_orthogonal(list, "0", HT_ORTHOGONAL_CAYLEY), HT_ERR_DTYPE);
     nn_assert_error("ht_nn_orthogonal: 0 is complex64, expected float32 or float64");
     ht_nn_weight_norm(linear, "weight", 0);

@@ -197,7 +197,7 @@ static void wrong_settings_are_refused(void **state)
     assert_int_equal(ht_nn_weight_norm(layer, "scale", 0), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_weight_norm: name is 'scale', expected a parameter of Linear");
     assert_int_equal(ht_nn_spectral_norm(NULL, "weight"), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_spectral_norm: the module is NULL");
+    nn_assert_error("ht_nn_spectral_norm: module is NULL");
     assert_int_equal(ht_nn_spectral_norm_ext(layer, "weight", 0, 1e-12, 0), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_spectral_norm_ext: n_power_iterations is 0, expected at least 1");
     assert_int_equal(ht_nn_spectral_norm_ext(layer, "weight", 1, -1, 0), HT_ERR_ARGUMENT);

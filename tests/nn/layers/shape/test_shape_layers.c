@@ -166,8 +166,7 @@ static void bad_shuffles_and_sizes_are_errors(void **state)
     options.align_corners = true;
     HT_TEST_EXPECT_ERROR(ht_upsample(x, &options), HT_ERR_ARGUMENT,
                          "ht_upsample: only linear and cubic modes take align_corners");
-    HT_TEST_EXPECT_ERROR(ht_nn_upsample(NULL), HT_ERR_ARGUMENT,
-                         "ht_nn_upsample: the options is NULL");
+    HT_TEST_EXPECT_ERROR(ht_nn_upsample(NULL), HT_ERR_ARGUMENT, "ht_nn_upsample: options is NULL");
 }
 
 HT_TEST_SUITE(test_shape_layers, cmocka_unit_test(pads_of_each_mode_and_dimension),

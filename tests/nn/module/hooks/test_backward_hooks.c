@@ -280,11 +280,11 @@ static void wrong_hooks_are_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_module_register_full_backward_hook(NULL, look, NULL), 0);
-    nn_assert_error("ht_module_register_full_backward_hook: the module is NULL");
+    nn_assert_error("ht_module_register_full_backward_hook: module is NULL");
     assert_int_equal(ht_module_register_full_backward_hook(module, NULL, NULL), 0);
-    nn_assert_error("ht_module_register_full_backward_hook: the hook is NULL");
+    nn_assert_error("ht_module_register_full_backward_hook: hook is NULL");
     assert_int_equal(ht_module_register_full_backward_pre_hook(module, NULL, NULL), 0);
-    nn_assert_error("ht_module_register_full_backward_pre_hook: the hook is NULL");
+    nn_assert_error("ht_module_register_full_backward_pre_hook: hook is NULL");
 
     ht_module_register_full_backward_hook(module, wrong_shape, NULL);
     assert_int_equal(ht_backward(ht_sum(ht_forward(module, x), HT_NONE)), HT_ERR_SHAPE);

@@ -241,9 +241,9 @@ static void hooks_without_a_map_are_refused(void **state)
     assert_int_equal(ht_module_load_state_dict(net, map), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_load_state_dict: the result of a hook of Linear is not a map");
     assert_int_equal(ht_module_register_state_dict_pre_hook(net, NULL, NULL), 0);
-    nn_assert_error("ht_module_register_state_dict_pre_hook: the hook is NULL");
+    nn_assert_error("ht_module_register_state_dict_pre_hook: hook is NULL");
     assert_int_equal(ht_module_register_load_state_dict_post_hook(NULL, after_load, NULL), 0);
-    nn_assert_error("ht_module_register_load_state_dict_post_hook: the module is NULL");
+    nn_assert_error("ht_module_register_load_state_dict_post_hook: module is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(net);
 }

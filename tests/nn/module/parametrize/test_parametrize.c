@@ -249,9 +249,9 @@ static void a_failing_parametrization_fails_the_forward(void **state)
                     "Linear");
     assert_int_equal(ht_nn_register_parametrization(NULL, "weight", square(), NULL),
                      HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_register_parametrization: the module is NULL");
+    nn_assert_error("ht_nn_register_parametrization: module is NULL");
     assert_int_equal(ht_nn_register_parametrization(linear, "weight", NULL, NULL), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_nn_register_parametrization: the parametrization is NULL");
+    nn_assert_error("ht_nn_register_parametrization: parametrization is NULL");
     assert_int_equal(ht_nn_remove_parametrizations(norm, "weight", true), HT_ERR_ARGUMENT);
     nn_assert_error("ht_nn_remove_parametrizations: name is 'weight', expected a parametrized "
                     "parameter of Linear");
@@ -292,7 +292,7 @@ static void other_owners_are_refused(void **state)
 
     ht_module_replace(linear, "parametrizations", ht_nn_identity());
     assert_null(ht_forward(linear, ht_ones(HT_SHAPE(1, 3), HT_FLOAT32, HT_LOCAL)));
-    nn_assert_error("ht_forward: the parametrizations of weight are gone");
+    nn_assert_error("ht_forward: the parametrizations of weight were removed");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(linear);

@@ -441,7 +441,7 @@ static void test_arguments(void **state)
     expect(ht_error_get(NULL), HT_ERR_ARGUMENT,
            "ht_optim_daso: total_epochs is 0, expected at least 1");
     assert_null(ht_optim_daso(NULL, 10, HT_COMM_WORLD, NULL));
-    expect(ht_error_get(NULL), HT_ERR_ARGUMENT, "ht_optim_daso: the local optimizer is NULL");
+    expect(ht_error_get(NULL), HT_ERR_ARGUMENT, "ht_optim_daso: optimizer is NULL");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
     ht_release(optimizer);
@@ -469,7 +469,7 @@ static void test_the_loader_says_how_long_an_epoch_is(void **state)
     assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_SUCCESS);
     /* One rank has none: all are told. */
     expect(ht_daso_set_loader(s.daso, ht_test_rank == ht_test_size - 1 ? NULL : loader),
-           HT_ERR_ARGUMENT, "ht_daso_set_loader: the loader is NULL");
+           HT_ERR_ARGUMENT, "ht_daso_set_loader: loader is NULL");
     for (int batch = 0; batch < 3; batch++)
         assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
     assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_ERR_STATE);
@@ -504,9 +504,9 @@ static void test_misuse(void **state)
     expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
            "ht_optim_daso: downcast_type is float16, in which squares of small gradients are 0; "
            "exchange_momentum expects bfloat16 or float32");
-    expect(ht_daso_zero_grad(NULL), HT_ERR_ARGUMENT, "ht_daso_zero_grad: DASO is NULL");
+    expect(ht_daso_zero_grad(NULL), HT_ERR_ARGUMENT, "ht_daso_zero_grad: daso is NULL");
     expect(ht_daso_set_last_batch(NULL, 1), HT_ERR_ARGUMENT,
-           "ht_daso_set_last_batch: DASO is NULL");
+           "ht_daso_set_last_batch: daso is NULL");
     if (ht_test_size > 1) {
         bad = o;
         bad.warmup_epochs = ht_test_rank == 1;

@@ -88,7 +88,7 @@ static void test_scaler(void **state)
     (void)state;
     ht_comm_set_errhandler(s.comm, HT_ERRORS_RETURN);
     expect(ht_daso_add_scaler(s.daso, bad), HT_ERR_ARGUMENT,
-           "ht_daso_add_scaler: the wrapper is not around the local optimizer");
+           "ht_daso_add_scaler: wrapper does not wrap the local optimizer");
     assert_int_equal(ht_daso_add_scaler(s.daso, good), HT_SUCCESS);
     expect(ht_daso_step(s.daso), HT_ERR_STATE,
            "ht_daso_step: call ht_optim_wrapper_update_params of the scaler first");

@@ -376,7 +376,7 @@ static void test_misuse(void **state)
     expect(ht_daso_load_state_dict(s.daso, map), HT_ERR_FORMAT,
            "ht_daso_load_state_dict: the state has no integer \"ranks\" of at least 1");
     expect(ht_daso_load_state_dict(s.daso, ht_value_get(map, "daso")), HT_ERR_ARGUMENT,
-           "ht_daso_load_state_dict: the state is NULL; was the checkpoint "
+           "ht_daso_load_state_dict: state is NULL; was the checkpoint "
            "written by a run with DASO?");
     end(&s);
 }

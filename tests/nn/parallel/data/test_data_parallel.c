@@ -233,7 +233,7 @@ static void test_misuse(void **state)
     assert_message("ht_linear in fc1: x is on cpu:1, weight is on cpu:0");
     if (ht_test_size > 1) {
         assert_null(ht_forward(dp, ht_zeros(2, shape, HT_FLOAT64, 0)));
-        assert_message("forward got a tensor that lives on");
+        assert_message("forward got a tensor that is on");
     }
     assert_int_not_equal(ht_data_parallel_set_weight(net, 1), HT_SUCCESS);
     assert_message("wrapper is net, expected a DataParallel wrapper");

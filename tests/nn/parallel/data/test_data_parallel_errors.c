@@ -18,7 +18,7 @@ static void what_one_rank_cannot_wrap_no_rank_wraps(void **state)
     assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, optimizer, &options));
     expect_message("accumulation_steps is 0, expected 1 or more");
     assert_null(ht_nn_data_parallel(last ? NULL : net, HT_COMM_WORLD, NULL, false));
-    expect_message("the module is NULL");
+    expect_message("module is NULL");
     if (last)
         inner = ht_nn_data_parallel(((struct net *)ht_module_data(net))->fc1, HT_COMM_SELF, NULL,
                                     0);

@@ -156,7 +156,7 @@ static void test_misuse(void **state)
     /* What one rank alone gets wrong, all are told. */
     assert_null(ht_nn_data_parallel_multi_gpu(odd ? NULL : net, daso, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
-    assert_string_equal(message, "ht_nn_data_parallel_multi_gpu: the module is NULL");
+    assert_string_equal(message, "ht_nn_data_parallel_multi_gpu: module is NULL");
     ht_error_clear();
     assert_null(ht_nn_data_parallel_multi_gpu(net, odd ? NULL : daso, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(NULL), HT_ERR_ARGUMENT);

@@ -357,7 +357,7 @@ ht_status ht_comm_hook_power_sgd(ht_grad_bucket *bucket, int round, void *user)
     ht_status status;
     matrix *list;
 
-    if (HT_IS_NULL(state, "ht_comm_hook_power_sgd", "the state"))
+    if (HT_IS_NULL(state, "ht_comm_hook_power_sgd", "state"))
         return ht_error_get(NULL);
     memory = memory_of(state, ht_grad_bucket_index(bucket));
     if (round == 0)

@@ -310,7 +310,7 @@ void ht__hook_bucket_free(ht_grad_bucket *bucket)
 ht_status ht__hook_register(const char *what, ht_reducer *reducer, ht_comm_hook hook, void *state)
 {
     if (hook == NULL)
-        return HT_FAIL(reducer->comm, HT_ERR_ARGUMENT, "%s: the hook is NULL", what);
+        return HT_FAIL(reducer->comm, HT_ERR_ARGUMENT, "%s: hook is NULL", what);
     if (reducer->hook != NULL)
         return HT_FAIL(reducer->comm, HT_ERR_STATE, "%s: the wrapper already has a hook", what);
     if (reducer->passes > 0)

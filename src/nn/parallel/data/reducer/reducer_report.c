@@ -262,7 +262,7 @@ ht_status ht__reducer_name_missing(ht_reducer *reducer)
     ht__reducer_end_report(reducer);
     return HT_FAIL(reducer->comm, code, "ht_nn_data_parallel: pass %d: %s; %s", reducer->passes,
                    text,
-                   broken ? "the wrapper cannot be used any more; end it, and wrap again"
+                   broken ? "the wrapper can no longer be used; end it, and wrap again"
                           : "if the forward pass leaves them out on purpose, set "
                             "find_unused_parameters");
 }

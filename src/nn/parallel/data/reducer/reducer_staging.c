@@ -19,7 +19,7 @@ ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes)
                                   : ht__storage_new(bucket->device, bytes);
     if (bucket->storage == NULL)
         return HT_FAIL_HERE(bucket->reducer->comm, HT_ERR_MEMORY,
-                            "ht_nn_data_parallel: no memory for a bucket of %zu bytes", bytes);
+                            "ht_nn_data_parallel: out of memory: %zu bytes for a bucket", bytes);
     bucket->flags = ht__storage_raw(bucket->staging);
     return HT_SUCCESS;
 }

@@ -179,7 +179,7 @@ static void test_misuse(void **state)
                      HT_ERR_ARGUMENT);
     assert_message("wrapper is net, expected a DataParallel wrapper");
     assert_int_equal(ht_data_parallel_register_comm_hook(dp, NULL, NULL), HT_ERR_ARGUMENT);
-    assert_message("the hook is NULL");
+    assert_message("hook is NULL");
     backward_rows(dp, 0, 4);
     ht_optimizer_step(optimizer);
     assert_int_equal(ht_data_parallel_register_comm_hook(dp, ht_comm_hook_bf16, NULL),
