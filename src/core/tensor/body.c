@@ -92,23 +92,41 @@ static ht_body *new_shape(ht_comm *comm, ht_dtype dtype, int ndim, const int64_t
 }
 
 /* Whether the part of some rank has more bytes than a process can address. All ranks see it alike. */
-static bool is_too_large(const ht_body *body)
+static bool has_room(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
+                     const int64_t shape[], int split)
 {
-    double bytes = (double)ht_dtype_size(body->dtype);
+    double bytes = (double)ht_dtype_size(dtype);
 
-    for (int i = 0; i < body->ndim; i++)
-        bytes *= (double)body->shape[i];
-    return bytes / (body->split != HT_NONE ? body->comm->size : 1) > 0x1p48;
+    for (int i = 0; i < ndim; i++)
+        bytes *= (double)shape[i];
+    if (bytes / (split != HT_NONE ? comm->size : 1) <= 0x1p48)
+        return true;
+    HT_FAIL(comm, HT_ERR_MEMORY,
+            "%s: out of memory: %s of shape %s has more than 2^48 bytes for a rank", what,
+            ht_dtype_name(dtype), ht__shape_str(ndim, shape));
+    return false;
+}
+
+static bool is_countable(const char *what, ht_comm *comm, int ndim, const int64_t shape[])
+{
+    if (ht__shape_counts(ndim, shape))
+        return true;
+    HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has 2^59 elements or more", what,
+            ht__shape_str(ndim, shape));
+    return false;
+}
+
+bool ht__check_size(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
+                    const int64_t shape[], int split)
+{
+    return is_countable(what, comm, ndim, shape) && has_room(what, comm, dtype, ndim, shape, split);
 }
 
 static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
 {
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
-    if (is_too_large(body)) {
-        HT_FAIL(body->comm, HT_ERR_MEMORY,
-                "%s: out of memory: %s of shape %s has more than 2^48 bytes for a rank", what,
-                ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
+    if (!has_room(what, body->comm, body->dtype, body->ndim, body->shape, body->split)) {
         ht_release(body);
         return NULL;
     }
@@ -155,11 +173,8 @@ ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dty
 {
     ht_body *body;
 
-    if (!ht__shape_counts(ndim, shape)) {
-        HT_FAIL(comm, HT_ERR_SHAPE, "%s: a result of shape %s has 2^59 elements or more", what,
-                ht__shape_str(ndim, shape));
+    if (!is_countable(what, comm, ndim, shape))
         return NULL;
-    }
     body = new_shape(comm, dtype, ndim, shape, split, bounds);
     ht__body_lay_row_major(body);
     return give_memory(what, body, device);

@@ -102,6 +102,11 @@ struct ht_tensor {
     ht_tensor *root;    /* owned; made while recording: what it is a view of, no view itself */
 };
 
+/* Whether a process can count and address the elements of such a result; HT_ERR_SHAPE or
+ * HT_ERR_MEMORY, alike on all ranks, unless so. */
+bool ht__check_size(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
+                    const int64_t shape[], int split);
+
 /* Bodies with new row-major memory; `what` names the public function. NULL after
  * HT_FAIL_HERE(HT_ERR_MEMORY). `bounds` is retained; NULL: canonical slabs. */
 ht_body *ht__body_new(const char *what, ht_comm *comm, ht_device *device, ht_dtype dtype, int ndim,

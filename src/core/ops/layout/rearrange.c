@@ -74,7 +74,7 @@ ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
     y = ht_reshape(x, HT_SHAPE(-1));
     y = y != NULL ? roll_axis(y, shift, 0) : NULL;
     y = y != NULL ? ht_reshape(y, x->body->ndim, x->body->shape) : NULL;
-    y = y != NULL ? ht_resplit(y, x->body->split) : NULL;
+    y = y != NULL ? ht__resplit("ht_roll", y, x->body->split) : NULL;
     return ht__without_base(y); /* its memory is not shared */
 }
 
@@ -112,6 +112,20 @@ static ht_tensor *tile_axis(ht_tensor *x, int axis, int64_t times)
     return parts[0] != NULL ? ht__concatenate("ht_tile", 2 + times % 2, parts, axis) : NULL;
 }
 
+/* Before the first copy is made. */
+static bool tiles_fit(const ht_body *x, int count, const int64_t times[])
+{
+    int64_t shape[HT_MAX_NDIM];
+
+    for (int i = 0; i < x->ndim; i++) {
+        const int64_t n = i < x->ndim - count ? 1 : times[i - (x->ndim - count)];
+
+        if (__builtin_mul_overflow(x->shape[i], n, &shape[i]))
+            shape[i] = INT64_MAX;
+    }
+    return ht__check_size("ht_tile", x->comm, x->dtype, x->ndim, shape, x->split);
+}
+
 ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
 {
     ht_tensor *y = x;
@@ -133,6 +147,8 @@ ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
     }
     while (y != NULL && y->body->ndim < count)
         y = ht_expand_dims(y, 0);
+    if (y == NULL || !tiles_fit(y->body, count, times))
+        return NULL;
     for (int i = 0; i < count && y != NULL; i++) {
         y = tile_axis(y, y->body->ndim - count + i, times[i]);
         copied = times[i] > 1 || (copied && times[i] == 1);

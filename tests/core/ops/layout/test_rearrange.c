@@ -288,6 +288,10 @@ static void misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_rot90(x, 1, 0, -2), HT_ERR_ARGUMENT, "axis 0 is given twice");
     HT_TEST_EXPECT_ERROR(ht_flip(x, -1, (int[]){0}), HT_ERR_ARGUMENT, "ht_flip: count is -1");
     HT_TEST_EXPECT_ERROR(ht_tile(x, HT_SHAPE(-1)), HT_ERR_ARGUMENT, "ht_tile: times has -1");
+    HT_TEST_EXPECT_ERROR(ht_tile(x, HT_SHAPE(INT64_MAX)), HT_ERR_SHAPE,
+                         "ht_tile: a result of shape");
+    HT_TEST_EXPECT_ERROR(ht_tile(x, HT_SHAPE(INT64_C(1) << 52)), HT_ERR_MEMORY,
+                         "ht_tile: out of memory: ");
     HT_TEST_EXPECT_ERROR(ht_pad(x, HT_SHAPE(1), ht_number_integer(0)), HT_ERR_ARGUMENT,
                          "ht_pad: 1 widths");
     HT_TEST_EXPECT_ERROR(ht_pad(x, HT_SHAPE(0, -1), ht_number_integer(0)), HT_ERR_ARGUMENT,
