@@ -183,6 +183,8 @@ static void clone_hooks_name_what_they_call(void **state)
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_module_clone(silent), HT_ERR_STATE,
                          "ht_module_clone: the clone hook of Silent failed and gave no reason");
+    HT_TEST_EXPECT_ERROR(ht_nn_averaged_model(silent, NULL), HT_ERR_STATE,
+                         "ht_nn_averaged_model: the clone hook of Silent failed");
     HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(silent, 2, NULL), HT_ERR_STATE,
                          "ht_nn_transformer_encoder: the clone hook of Silent failed");
     HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(loud, 2, NULL), HT_ERR_ARGUMENT,
