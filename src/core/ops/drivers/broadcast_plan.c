@@ -230,7 +230,7 @@ ht_tensor *ht__broadcast_align(const char *what, ht_tensor *x, const ht_broadcas
         return x;
     split = ht__broadcast_split(x->body, plan);
     if (x->body->split != split)
-        x = ht_resplit(x, split);
+        x = ht__resplit(what, x, split);
     if (x == NULL || split == HT_NONE || x->body->bounds == plan->bounds)
         return x;
     target = *x->body;

@@ -60,7 +60,7 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
         return NULL;
     }
     if (x->body->split == axis)
-        whole = ht_resplit(x, HT_NONE);
+        whole = ht__resplit("ht_squeeze", x, HT_NONE);
     if (whole == NULL)
         return NULL;
     body = ht__body_view(whole->body);
@@ -109,7 +109,7 @@ ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, in
         return x;
     split = x->body->split;
     if (split != HT_NONE && x->body->shape[split] != shape[split + shift])
-        x = ht_resplit(x, HT_NONE);
+        x = ht__resplit(what, x, HT_NONE);
     if (x == NULL)
         return NULL;
     body = ht__body_view(x->body);
