@@ -166,7 +166,7 @@ static const struct {
     {"norms", norms, 3},
 };
 
-static void results_are_no_views(void **state)
+static void results_own_their_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < 3 * (int)(sizeof rows / sizeof *rows); i++) {
@@ -191,4 +191,4 @@ static void results_are_no_views(void **state)
     }
 }
 
-HT_TEST_SUITE(test_owned, cmocka_unit_test(results_are_no_views));
+HT_TEST_SUITE(test_owned, cmocka_unit_test(results_own_their_memory));

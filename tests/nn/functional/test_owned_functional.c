@@ -122,7 +122,7 @@ static const struct {
             {"recurrent", recurrent, 3},
             {"cells", cells, 2}};
 
-static void results_are_no_views(void **state)
+static void results_own_their_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < 4 * (int)(sizeof rows / sizeof *rows); i++) {
@@ -142,4 +142,4 @@ static void results_are_no_views(void **state)
     }
 }
 
-HT_TEST_SUITE(test_owned_functional, cmocka_unit_test(results_are_no_views));
+HT_TEST_SUITE(test_owned_functional, cmocka_unit_test(results_own_their_memory));

@@ -38,7 +38,7 @@ static void test_parse_losses(void **state)
     assert_true(isnan(ht_log_number(log, "nothing")));
 }
 
-static void test_losses_that_are_none(void **state)
+static void maps_without_a_loss_are_refused(void **state)
 {
     ht_value *losses = ht_value_map(), *log;
     ht_tensor *total;
@@ -432,7 +432,7 @@ static void test_a_step_without_a_loss_is_told_to_all(void **state)
 }
 
 HT_TEST_SUITE(test_train_step, cmocka_unit_test(test_parse_losses),
-              cmocka_unit_test(test_losses_that_are_none),
+              cmocka_unit_test(maps_without_a_loss_are_refused),
               cmocka_unit_test(test_equals_a_loop_written_out),
               cmocka_unit_test(test_mode_reaches_the_modules_own_forward),
               cmocka_unit_test(test_detects_anomalous_parameters), cmocka_unit_test(test_misuse),

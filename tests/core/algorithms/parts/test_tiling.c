@@ -105,7 +105,7 @@ static void test_every_shape(void **state)
 }
 
 /* Heat's example: (12, 10) over two ranks. */
-static void test_example(void **state)
+static void tiles_of_two_ranks_are_those_of_heat(void **state)
 {
     static const int64_t rows[] = {0, 3, 6, 8, 12}, columns[] = {0, 3, 6, 8, 10};
     ht_tiles *tiles;
@@ -175,5 +175,6 @@ static void test_misuse(void **state)
     ht_release(tiles);
 }
 
-HT_TEST_SUITE(test_tiling, cmocka_unit_test(test_every_shape), cmocka_unit_test(test_example),
+HT_TEST_SUITE(test_tiling, cmocka_unit_test(test_every_shape),
+              cmocka_unit_test(tiles_of_two_ranks_are_those_of_heat),
               cmocka_unit_test(test_writing), cmocka_unit_test(test_misuse));

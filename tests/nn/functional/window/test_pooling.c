@@ -70,7 +70,7 @@ static void places_are_those_of_pytorch(void **state)
     }
 }
 
-static void places_may_be_unwanted(void **state)
+static void maxima_without_indices_are_the_same(void **state)
 {
     (void)state;
     for (int i = 0; i < CASES; i++)
@@ -167,7 +167,7 @@ static void empty_batches(void **state)
 }
 
 /* A draw has the same windows for any split, and another draw has others. */
-static void windows_at_random(void **state)
+static void random_windows_do_not_depend_on_the_split(void **state)
 {
     const int64_t shape[] = {3, 2, 16, 16};
     ht_fractional_options o = ht_fractional_options_default();
@@ -253,9 +253,11 @@ static void bad_windows_are_errors(void **state)
 }
 
 HT_TEST_SUITE(test_pooling, cmocka_unit_test(places_are_those_of_pytorch),
-              cmocka_unit_test(places_may_be_unwanted), cmocka_unit_test(places_of_channels_last),
+              cmocka_unit_test(maxima_without_indices_are_the_same),
+              cmocka_unit_test(places_of_channels_last),
               cmocka_unit_test(places_in_slabs_of_the_caller),
               cmocka_unit_test(unpooling_undoes_pooling), cmocka_unit_test(indices_come_to_x),
-              cmocka_unit_test(empty_batches), cmocka_unit_test(windows_at_random),
+              cmocka_unit_test(empty_batches),
+              cmocka_unit_test(random_windows_do_not_depend_on_the_split),
               cmocka_unit_test(samples_out_of_range), cmocka_unit_test(bad_unpooling_is_an_error),
               cmocka_unit_test(bad_windows_are_errors));

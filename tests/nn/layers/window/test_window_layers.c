@@ -233,7 +233,7 @@ static void folds(void **state)
 }
 
 /* The first of equal elements, as PyTorch chooses. */
-static void maxima_of_equals(void **state)
+static void first_of_equal_maxima_gets_the_gradient(void **state)
 {
     ht_tensor *x = ht_zeros(HT_SHAPE(1, 1, 4), HT_FLOAT64, HT_LOCAL);
     ht_pool_options o = ht_pool_options_default();
@@ -422,7 +422,8 @@ HT_TEST_SUITE(test_window_layers, cmocka_unit_test(transposed_volumes_may_be_pad
               cmocka_unit_test(pooling), cmocka_unit_test(divisors), cmocka_unit_test(folds),
               cmocka_unit_test(columns_refuse_options_of_pooling),
               cmocka_unit_test(maxima_come_with_indices), cmocka_unit_test(fractional_layers_draw),
-              cmocka_unit_test(one_sample), cmocka_unit_test(maxima_of_equals),
+              cmocka_unit_test(one_sample),
+              cmocka_unit_test(first_of_equal_maxima_gets_the_gradient),
               cmocka_unit_test(bad_convolutions_are_errors),
               cmocka_unit_test(bad_pooling_is_an_error),
               cmocka_unit_test(too_many_windows_are_an_error),
