@@ -1,6 +1,9 @@
 # Lints the English of documents (Markdown) and of the comments in headers: a line for each sentence that breaks a rule,
 # FILE:LINE: what is wrong. Code and headings are left out; each cell of a table is a sentence.
+# With -v messages=1 it lints the string literals of C sources instead, if they have several words.
 FNR == 1 { flush(); code = 0; inside = 0; is_header = FILENAME ~ /\.h$/ }
+
+messages { literals($0); next }
 
 is_header && /^ *\/\*/ { flush(); inside = 1 }
 is_header && inside {
@@ -36,6 +39,26 @@ function add(text) {
     paragraph = paragraph " " text
     file = FILENAME
 }
+# Joins the literals of a line, and of the next ones, while nothing but blanks and PRI names stands between them.
+function literals(line,    before) {
+    while (inside ? match(line, /\*\//) : match(line, /"([^"\\]|\\.)*"|\/\*/)) {
+        before = substr(line, 1, RSTART - 1)
+        if (inside) inside = 0
+        else {
+            gsub(/PRI[a-z0-9]+/, "", before)
+            if (before !~ /^[ \t]*$/) flush()
+            if (substr(line, RSTART, 2) == "/*") inside = 1
+            else message(substr(line, RSTART + 1, RLENGTH - 2))
+        }
+        line = substr(line, RSTART + RLENGTH)
+    }
+    if (!inside && line !~ /^[ \t]*$/) flush()
+}
+function message(text) {
+    if (paragraph == "") at = FNR
+    paragraph = paragraph text
+    file = FILENAME
+}
 function fault(what, sentence) { print file ":" at ": " what ": " substr(sentence, 1, 70) }
 # Words of a sentence, without numbers and the signs of formulas.
 function length_of(sentence,    count, words, i, n) {
@@ -44,6 +67,7 @@ function length_of(sentence,    count, words, i, n) {
     return n
 }
 function flush(    count, sentences, parts, i, j, n) {
+    if (paragraph !~ / /) { paragraph = ""; return }
     gsub(/`[^`]*`/, "CODE", paragraph)
     gsub(/\[[^]]*\]\([^)]*\)/, "LINK", paragraph)
     sub(/^ +[-*] +/, " ", paragraph)
@@ -63,5 +87,5 @@ function judge(part) {
     if (part ~ /, as (it|they|he|there|nobody|nothing|(each|every|no|all) ranks?) /) fault("\", as\"", part)
     if (part ~ /(^| )(is|are|was|were) no / && part !~ /(^| )there (is|are|was|were) no /) fault("\"is no\"", part)
     if (part ~ /(^| )[Ww]hat (is|are|was|were) /) fault("\"what is\"", part)
-    if (tolower(part) ~ /(^| )(anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)[^a-z]/ || part ~ / as there($|[,)])/) fault("not plain", part)
+    if (tolower(part) ~ /(^| )(anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)([^a-z]|$)/ || part ~ / as there($|[,)])/) fault("not plain", part)
 }

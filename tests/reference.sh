@@ -1,6 +1,6 @@
 #!/bin/sh
 # The reference made of the headers: each public function has a comment in the grammar of CONTRIBUTING.md, its manual page formats,
-# and the English of headers and documents keeps the rules of tests/english.awk.
+# and the English of headers, documents and messages keeps the rules of tests/english.awk.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -16,6 +16,10 @@ awk -v format=html -f "$srcdir/doc/reference.awk" "$work/records" >"$work/refere
 # none COMMAND...: it prints nothing.
 none() {
     ! "$@" | sed 's/^/# /' | grep .
+}
+messages_of_sources() {
+    find "$srcdir/src" "$srcdir/include/ht/error.h" '(' -name '*.[ch]' -o -name '*.cu' ')' \
+        -exec awk -v messages=1 -f "$srcdir/tests/english.awk" {} +
 }
 there_are_pages() {
     [ "$(find "$work/man3" -name 'ht_*.3' | wc -l)" -gt 800 ] &&
@@ -46,6 +50,7 @@ check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md "$srcdir/tests/fuzz/README.md"
+check 'the English of messages' none messages_of_sources
 check 'there is a page for each function' there_are_pages
 check 'there is a page for each macro that documents call' macros_have_pages
 check 'pages name their notes' top_is_named
