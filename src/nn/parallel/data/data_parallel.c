@@ -368,7 +368,8 @@ ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *los
         return ht__backward(what, loss);
     if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
         return ht__dp_begin_lost(dp);
-    if (dp->armed_count == 0)
+    ht__dp_disarm_dropped();
+    if (dp->armed_count == 0) /* a forward pass that waits has renewed them */
         status = renew_buffers(dp);
     if (status == HT_SUCCESS)
         status = ht__dp_begin_idle(dp);

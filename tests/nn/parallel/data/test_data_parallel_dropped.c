@@ -93,6 +93,42 @@ static void a_dropped_pass_without_sync_decides_nothing(void **state)
     }
 }
 
+static ht_module *new_net_with_buffers(void)
+{
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_batch_norm1d(OUT, NULL)};
+    ht_module *net = ht_nn_sequential(2, layers);
+
+    ht_module_to_dtype(net, HT_FLOAT64);
+    return net;
+}
+
+/* A dropped pass within no_sync has renewed no buffers: a pass without rows after it does, as the
+ * forward passes of the other ranks. */
+static void a_pass_without_rows_renews_the_buffers(void **state)
+{
+    ht_module *net = new_net_with_buffers();
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_tensor *mean = ht_module_find_buffer(net, "1.running_mean");
+
+    (void)state;
+    assert_int_equal(backward_rows(dp, 4 * ht_test_rank, 4), HT_SUCCESS);
+    ht_data_parallel_no_sync_begin(dp);
+    drop_a_result(dp);
+    ht_data_parallel_no_sync_end(dp);
+    ht_fill_(mean, 1 + ht_test_rank);
+    if (ht_test_rank == 0)
+        assert_int_equal(backward_rows(dp, 0, 4), HT_SUCCESS);
+    else
+        assert_int_equal(ht_data_parallel_backward(dp, NULL), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+    if (ht_test_rank > 0) {
+        for (int i = 0; i < OUT; i++)
+            assert_true(((const double *)ht_test_data(mean))[i] == 1);
+    }
+    ht_release(dp);
+    ht_release(net);
+}
+
 /* NULL where the last rank's targets do not fit; the result may be dropped by then. */
 static ht_tensor *loss_of(ht_module *dp, bool fails, bool keeps)
 {
@@ -193,5 +229,6 @@ static void a_kept_part_of_the_graph_goes_on_waiting(void **state)
 HT_TEST_SUITE(test_data_parallel_dropped, cmocka_unit_test(an_evaluation_leaves_nothing),
               cmocka_unit_test(training_does_not_see_it),
               cmocka_unit_test(a_dropped_pass_without_sync_decides_nothing),
+              cmocka_unit_test(a_pass_without_rows_renews_the_buffers),
               cmocka_unit_test(an_error_does_not_take_a_dropped_pass),
               cmocka_unit_test(a_kept_part_of_the_graph_goes_on_waiting));
