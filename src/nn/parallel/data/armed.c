@@ -322,9 +322,9 @@ void ht__dp_armed(ht_data_parallel *dp)
 
 void ht__dp_forget(ht_data_parallel *dp)
 {
+    ht__dp_leave_known(dp); /* first: its thread goes through what follows */
     ht__dp_close(dp);
     ht__dp_disarm(dp);
-    ht__dp_leave_known(dp);
     if (ht__dp_enter() == NULL)
         ht__backward_leave(&observer);
     ht__dp_exit();

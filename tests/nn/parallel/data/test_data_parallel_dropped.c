@@ -2,6 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Forward passes whose results the program drops, as an evaluation that records: nobody waits for
  * their backward passes. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "data_parallel_errors.h"
 #include "nn/parallel/data/data_parallel.h"
 
@@ -168,6 +172,59 @@ static void an_error_does_not_take_a_dropped_pass(void **state)
     }
 }
 
+static atomic_bool over;
+static _Atomic(ht_module *) handed; /* to another thread; NULL: it has released the last one */
+
+static void *release_handed(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&over)) {
+        ht_module *module = atomic_load(&handed);
+
+        if (module == NULL)
+            continue;
+        ht_release(module);
+        atomic_store(&handed, NULL);
+    }
+    return NULL;
+}
+
+/* The thread of a wrapper with dropped passes goes on with another wrapper meanwhile. */
+static void another_thread_may_release_a_wrapper_with_dropped_passes(void **state)
+{
+    enum { RELEASES = 30, DROPPED = 50, STEPS = 10 };
+    const int64_t origins = ht_live_objects("origin");
+    ht_module *net = new_net(3), *dropped = new_net(4);
+    ht_module *dp = ht_nn_data_parallel(net, HT_COMM_SELF, NULL, true);
+    pthread_t thread;
+
+    (void)state;
+    atomic_store(&over, false);
+    assert_int_equal(pthread_create(&thread, NULL, release_handed, NULL), 0);
+    for (int i = 0; i < RELEASES; i++) {
+        ht_scope *scope = ht_scope_open();
+        ht_module *wrapper = ht_nn_data_parallel(dropped, HT_COMM_SELF, NULL, true);
+
+        for (int k = 0; k < DROPPED; k++)
+            ht_forward(wrapper, batch_rows(0, 1));
+        ht_scope_close(scope);
+        atomic_store(&handed, wrapper);
+        for (int step = 0; step < STEPS; step++) {
+            scope = ht_scope_open();
+            assert_int_equal(backward_rows(dp, 0, 1), HT_SUCCESS);
+            ht_scope_close(scope);
+        }
+        while (atomic_load(&handed) != NULL)
+            sched_yield();
+    }
+    atomic_store(&over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    ht_release(dp);
+    assert_int_equal(ht_live_objects("origin"), origins);
+    ht_release(net);
+    ht_release(dropped);
+}
+
 /* A module that keeps a tensor behind its result. */
 struct keeper {
     ht_module *fc;
@@ -231,4 +288,5 @@ HT_TEST_SUITE(test_data_parallel_dropped, cmocka_unit_test(an_evaluation_leaves_
               cmocka_unit_test(a_dropped_pass_without_sync_decides_nothing),
               cmocka_unit_test(a_pass_without_rows_renews_the_buffers),
               cmocka_unit_test(an_error_does_not_take_a_dropped_pass),
+              cmocka_unit_test(another_thread_may_release_a_wrapper_with_dropped_passes),
               cmocka_unit_test(a_kept_part_of_the_graph_goes_on_waiting));
