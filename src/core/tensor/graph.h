@@ -5,6 +5,8 @@
 #ifndef HT_CORE_TENSOR_GRAPH_H
 #define HT_CORE_TENSOR_GRAPH_H
 
+#include <pthread.h>
+
 #include "core/tensor/tensor.h"
 #include "ht/autograd.h"
 
@@ -93,7 +95,8 @@ bool ht__replaying(void);                     /* in a second run: state that has
 typedef struct ht_origin {
     ht_object base;
     struct ht_origin *outer; /* retained; NULL: none */
-    atomic_bool in_error;    /* an error was pending as its last node was freed */
+    pthread_t thread;        /* that began it */
+    atomic_bool in_doubt;    /* a node was freed while an error was pending, or by another thread */
 } ht_origin;
 extern _Thread_local ht_origin
     *ht__origin_now; /* retained; of the nodes that are made; NULL: none */
@@ -104,8 +107,8 @@ ht_origin *ht__origin_begin(void);
 void ht__origin_end(ht_origin *origin);
 void ht__origin_leave(ht_origin *origin); /* a node is freed; NULL is ignored */
 
-/* Whether it has ended and nobody but one caller retains it: no node is left. Not after an error that
- * may have taken the loss. */
+/* Whether it has ended and nobody but one caller retains it: no node is left. Not while an error is
+ * pending that may have taken the loss. */
 bool ht__origin_is_over(const ht_origin *origin);
 
 /* ---- waits (waits.c) ----------------------------------------------------------------------------

@@ -22,34 +22,55 @@ ht_origin *ht__origin_begin(void)
 
     ht__object_init(origin, &kind);
     origin->outer = ht_retain(ht__origin_now);
-    ht__origin_now = origin;
+    origin->thread = pthread_self();
+    ht__origin_now = ht_retain(origin);
     return origin;
+}
+
+/* Whether an error may have taken the loss. Another thread knows only its own errors. */
+static bool in_doubt(const ht_origin *origin)
+{
+    return ht_error_get(NULL) != HT_SUCCESS || !pthread_equal(origin->thread, pthread_self());
 }
 
 void ht__origin_leave(ht_origin *origin)
 {
-    const bool in_error = origin != NULL && ht_error_get(NULL) != HT_SUCCESS;
-
-    for (ht_origin *o = origin; o != NULL; o = o->outer)
-        atomic_store_explicit(&o->in_error, in_error, memory_order_relaxed);
+    if (origin != NULL && in_doubt(origin)) {
+        for (ht_origin *o = origin; o != NULL; o = o->outer)
+            atomic_store_explicit(&o->in_doubt, true, memory_order_relaxed);
+    }
     ht_release(origin);
+}
+
+/* Whether it is one of this thread, which has not ended. */
+static bool is_open(const ht_origin *origin)
+{
+    const ht_origin *now = ht__origin_now;
+
+    while (now != NULL && now != origin)
+        now = now->outer;
+    return now == origin;
 }
 
 /* What is inside was given up in the middle, on this thread. */
 void ht__origin_end(ht_origin *origin)
 {
-    ht_origin *outer = origin->outer;
-    ht_origin *now = ht__origin_now;
+    bool more = is_open(origin);
 
-    while (now != NULL && now != origin)
-        now = now->outer;
-    if (now == origin)
-        ht__origin_now = outer;
+    while (more) {
+        ht_origin *last = ht__origin_now;
+
+        more = last != origin;
+        ht__origin_now = last->outer;
+        ht_release(last);
+    }
     ht__origin_leave(origin);
 }
 
 bool ht__origin_is_over(const ht_origin *origin)
 {
-    return ht__object_count(origin) == 1 &&
-           !atomic_load_explicit(&origin->in_error, memory_order_relaxed);
+    /* Acquired: what other threads stored before they released it. */
+    return atomic_load_explicit(&origin->base.count, memory_order_acquire) == 1 &&
+           (ht_error_get(NULL) == HT_SUCCESS ||
+            !atomic_load_explicit(&origin->in_doubt, memory_order_relaxed));
 }

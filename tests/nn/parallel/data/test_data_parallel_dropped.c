@@ -172,6 +172,64 @@ static void an_error_does_not_take_a_dropped_pass(void **state)
     }
 }
 
+static void *release_one(void *object)
+{
+    ht_release(object);
+    return NULL;
+}
+
+/* Another thread has the last reference to the result, as one that logs it: the graph goes there, and
+ * the error is not that thread's. */
+static void a_graph_that_another_thread_frees_goes_on_waiting(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *net = new_net(3), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+    ht_scope *scope = ht_scope_open();
+    ht_tensor *y, *loss;
+    pthread_t thread;
+
+    (void)state;
+    set_handlers(HT_ERRORS_RETURN);
+    y = ht_retain(ht_forward(dp, batch_rows(0, 4)));
+    loss = ht_retain(ht_nll_loss(y, batch_classes(0, fails ? 3 : 4), HT_MEAN));
+    ht_scope_close(scope);
+    assert_int_equal(pthread_create(&thread, NULL, release_one, y), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ht_backward(loss), fails ? HT_ERR_SHAPE : HT_SUCCESS);
+    ht_release(loss);
+    ht_error_clear();
+    assert_int_equal(ht_data_parallel_drain(dp), HT_ERR_SHAPE);
+    expect_message("no loss on rank");
+    ht_release(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    ht_release(net);
+}
+
+/* A pass within no_sync is dropped on one rank while an error is pending that has nothing to do with
+ * it. */
+static void a_cleared_error_takes_no_dropped_pass(void **state)
+{
+    const bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *net = new_net(3), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+
+    (void)state;
+    set_handlers(HT_ERRORS_RETURN);
+    if (fails)
+        assert_null(ht_add(batch_rows(0, 3), batch_rows(0, 4)));
+    ht_data_parallel_no_sync_begin(dp);
+    drop_a_result(dp);
+    ht_data_parallel_no_sync_end(dp);
+    set_handlers(HT_ERRORS_ABORT);
+    if (fails)
+        assert_int_equal(ht_data_parallel_backward(dp, NULL), HT_SUCCESS);
+    else
+        assert_int_equal(backward_rows(dp, 4 * ht_test_rank, 4), HT_SUCCESS);
+    assert_true(ht__reducer_is_synced(ht__dp_of(dp)->reducer));
+    assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+    ht_release(dp);
+    ht_release(net);
+}
+
 static atomic_bool over;
 static _Atomic(ht_module *) handed; /* to another thread; NULL: it has released the last one */
 
@@ -288,5 +346,7 @@ HT_TEST_SUITE(test_data_parallel_dropped, cmocka_unit_test(an_evaluation_leaves_
               cmocka_unit_test(a_dropped_pass_without_sync_decides_nothing),
               cmocka_unit_test(a_pass_without_rows_renews_the_buffers),
               cmocka_unit_test(an_error_does_not_take_a_dropped_pass),
+              cmocka_unit_test(a_graph_that_another_thread_frees_goes_on_waiting),
+              cmocka_unit_test(a_cleared_error_takes_no_dropped_pass),
               cmocka_unit_test(another_thread_may_release_a_wrapper_with_dropped_passes),
               cmocka_unit_test(a_kept_part_of_the_graph_goes_on_waiting));
