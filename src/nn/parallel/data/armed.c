@@ -278,13 +278,12 @@ static bool is_trainable(const ht_data_parallel *dp)
 
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
 {
+    dp->origin = ht__origin_begin();
     if (!is_trainable(dp))
         return;
     ht__dp_get_known(dp);
     ht__dp_disarm_dropped();
     ht__backward_observe(&observer);
-    ht__dp_close(dp);
-    dp->origin = ht__origin_begin();
     if (dp->armed_count == dp->armed_capacity) {
         dp->armed_capacity = 2 * dp->armed_capacity + 4;
         dp->armed = ht__realloc(dp->armed, (size_t)dp->armed_capacity * sizeof *dp->armed);
@@ -297,19 +296,21 @@ void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight)
                                                    .sync = sync};
 }
 
-void ht__dp_close(ht_data_parallel *dp)
+void ht__dp_close(ht_data_parallel *dp, ht_origin *outer)
 {
-    if (dp->origin == NULL)
+    if (dp->origin == outer)
         return;
     ht__origin_end(dp->origin);
-    dp->origin = NULL;
+    dp->origin = outer;
 }
 
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp)
 {
-    ht_dp_forward *last = dp->armed_count > 0 ? &dp->armed[dp->armed_count - 1] : NULL;
-
-    return last != NULL && last->end == UINT64_MAX ? last : NULL;
+    for (int i = dp->armed_count - 1; i >= 0; i--) {
+        if (dp->armed[i].origin == dp->origin)
+            return &dp->armed[i];
+    }
+    return NULL;
 }
 
 void ht__dp_armed(ht_data_parallel *dp)
@@ -323,7 +324,7 @@ void ht__dp_armed(ht_data_parallel *dp)
 void ht__dp_forget(ht_data_parallel *dp)
 {
     ht__dp_leave_known(dp); /* first: its thread goes through what follows */
-    ht__dp_close(dp);
+    ht__dp_close(dp, NULL);
     ht__dp_disarm(dp);
     if (ht__dp_enter() == NULL)
         ht__backward_leave(&observer);

@@ -94,16 +94,16 @@ static ht_status prepare(ht_module *self)
     return status;
 }
 
-/* The steps after the wrapped module's forward. A layer that found an error could not return it. */
-static ht_status finish(ht_module *self, const ht_value *inputs, const ht_value *outputs)
+/* The steps after the wrapped module's forward, in which the module may have run the wrapper; `outer`
+ * is dp->origin before. A layer that found an error could not return it. */
+static ht_status finish(ht_data_parallel *dp, ht_origin *outer, const ht_value *inputs,
+                        const ht_value *outputs)
 {
-    ht_data_parallel *dp = ht_module_data(self);
-
-    ht__dp_close(dp);
-    if (self->training && ht_is_grad_enabled()) {
+    if (dp->origin != outer) {
         if (outputs == NULL)
             ht__dp_failed(dp, inputs);
         ht__dp_armed(dp);
+        ht__dp_close(dp, outer);
         ht__reducer_walk(dp->reducer, outputs);
     }
     return ht__reducer_status(dp->reducer);
@@ -126,18 +126,22 @@ static ht_status share_buffers(ht_module *module)
 static void missed(ht_module *module)
 {
     ht_data_parallel *dp = ht_module_data(module);
+    ht_origin *outer = dp->origin;
 
     dp->rows[0] = dp->rows[1] = -1;
     if (prepare(module) != HT_SUCCESS)
         return;
     ht__module_missed(dp->module);
-    if (module->training && ht_is_grad_enabled())
-        ht__dp_missed(dp);
+    if (dp->origin == outer)
+        return;
+    ht__dp_missed(dp);
+    ht__dp_close(dp, outer);
 }
 
 static ht_value *forward_value(ht_module *self, ht_value *inputs)
 {
     ht_data_parallel *dp = ht_module_data(self);
+    ht_origin *outer = dp->origin;
     ht_value *outputs;
 
     dp->rows[0] = dp->rows[1] = -1;
@@ -145,12 +149,13 @@ static ht_value *forward_value(ht_module *self, ht_value *inputs)
     if (check_inputs(inputs) != HT_SUCCESS || prepare(self) != HT_SUCCESS)
         return NULL;
     outputs = ht_forward_value(dp->module, inputs);
-    return finish(self, inputs, outputs) == HT_SUCCESS ? outputs : NULL;
+    return finish(dp, outer, inputs, outputs) == HT_SUCCESS ? outputs : NULL;
 }
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
 {
     ht_data_parallel *dp = ht_module_data(self);
+    ht_origin *outer = dp->origin;
     ht_tensor *y;
 
     if (x->body->comm->shared && check_inputs(ht_value_tensor(x)) != HT_SUCCESS)
@@ -160,7 +165,8 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     if (prepare(self) != HT_SUCCESS)
         return NULL;
     y = ht_forward(dp->module, x);
-    return finish(self, y == NULL ? ht_value_tensor(x) : NULL, ht_value_tensor(y)) == HT_SUCCESS
+    return finish(dp, outer, y == NULL ? ht_value_tensor(x) : NULL, ht_value_tensor(y)) ==
+                   HT_SUCCESS
                ? y
                : NULL;
 }
@@ -382,13 +388,6 @@ ht_status ht_data_parallel_backward(ht_module *wrapper, ht_tensor *loss)
     ht_data_parallel *dp = ht__dp_get(what, wrapper);
 
     return dp != NULL ? ht__dp_backward(what, dp, loss) : ht_error_get(NULL);
-}
-
-ht_status ht_data_parallel_drain(ht_module *wrapper)
-{
-    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_drain", wrapper);
-
-    return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
 }
 
 ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook hook, void *state)

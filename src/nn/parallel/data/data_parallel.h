@@ -64,7 +64,7 @@ struct ht_data_parallel {
     int64_t rows[2];      /* of the last forward pass's inputs: the first, and one that differs */
     ht_dp_forward *armed; /* owned; in their order */
     int armed_count, armed_capacity;
-    ht_origin *origin;    /* retained; of the forward pass that runs; NULL: none does */
+    ht_origin *origin;    /* retained; of the forward pass that runs, of two the inner one; NULL: none */
     bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */
     double pass_weight;   /* and its weight */
     bool begins;          /* it is one of this wrapper */
@@ -108,10 +108,11 @@ ht_status ht__dp_average_own(ht_data_parallel *dp);
 void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
-/* data/armed.c. A forward pass begins, makes no more nodes, and ends, with a backward pass of this weight to come, which
- * begins by itself; the one that has not ended, NULL if it has no backward pass; the wrapper ends. */
+/* data/armed.c. A forward pass begins, with a backward pass of this weight to come, which begins by
+ * itself; makes no more nodes, and the one around it (dp->origin before; NULL: none) goes on; ends;
+ * the one that runs, NULL if it has no backward pass; the wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
-void ht__dp_close(ht_data_parallel *dp);
+void ht__dp_close(ht_data_parallel *dp, ht_origin *outer);
 void ht__dp_armed(ht_data_parallel *dp);
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);

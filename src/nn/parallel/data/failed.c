@@ -44,7 +44,6 @@ void ht__dp_missed(ht_data_parallel *dp)
 {
     ht_dp_forward *forward = ht__dp_open(dp);
 
-    ht__dp_close(dp);
     if (forward != NULL)
         forward->failed = ht__dp_any_failed();
 }

@@ -28,3 +28,10 @@ ht_module *ht_data_parallel_module(ht_module *wrapper)
 
     return dp != NULL ? dp->module : NULL;
 }
+
+ht_status ht_data_parallel_drain(ht_module *wrapper)
+{
+    ht_data_parallel *dp = ht__dp_get("ht_data_parallel_drain", wrapper);
+
+    return dp != NULL ? ht__reducer_drain(dp->reducer) : ht_error_get(NULL);
+}

@@ -199,6 +199,65 @@ static void a_wrapper_that_cannot_begin_is_told_to_all(void **state)
     }
 }
 
+/* A module that runs the wrapper around it once more. */
+enum again { DROPPED, UNRECORDED, USED };
+
+struct again_module {
+    ht_module *fc;
+    ht_module *wrapper; /* not owned */
+    enum again how;
+    bool inside;
+};
+
+static ht_tensor *run_again(ht_module *self, ht_tensor *x)
+{
+    struct again_module *m = ht_module_data(self);
+    ht_scope *scope;
+    ht_tensor *y;
+    bool recorded;
+
+    if (m->inside)
+        return ht_forward(m->fc, x);
+    m->inside = true;
+    scope = m->how == USED ? NULL : ht_scope_open();
+    recorded = ht_set_grad_enabled(m->how != UNRECORDED);
+    y = ht_forward(m->wrapper, x);
+    assert_non_null(y);
+    ht_set_grad_enabled(recorded);
+    ht_scope_close(scope);
+    m->inside = false;
+    return m->how == USED ? ht_add(ht_forward(m->fc, x), y) : ht_forward(m->fc, x);
+}
+
+static const ht_module_type again_type = {.name = "again", .forward = run_again};
+
+static void a_wrapper_may_run_inside_its_own_forward_pass(void **state)
+{
+    (void)state;
+    for (enum again how = DROPPED; how <= USED; how++) {
+        ht_module *net = ht_module_new(sizeof(struct again_module), &again_type), *dp;
+        struct again_module *m = ht_module_data(net);
+        const double *bias;
+
+        ht_module_add(net, "fc", &m->fc, ht_nn_linear(IN, OUT));
+        ht_module_to_dtype(net, HT_FLOAT64);
+        dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);
+        m->wrapper = dp;
+        m->how = how;
+        for (int pass = 1; pass <= 2; pass++) {
+            ht_tensor *y = ht_forward(dp, batch_rows(0, 3 + ht_test_rank));
+
+            assert_int_equal(ht_backward(ht_mean(y, HT_NONE)), HT_SUCCESS);
+            assert_int_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+        }
+        bias = ht_test_data(ht_tensor_grad(ht_module_find_parameter(net, "fc.bias")));
+        for (int i = 0; i < OUT; i++) /* a mean over the rows of both passes */
+            assert_true(fabs(bias[i] - (how == USED ? 2.0 : 1.0) / OUT) <= 1e-12);
+        ht_release(dp);
+        ht_release(net);
+    }
+}
+
 enum { MANY = 50 };
 
 static ht_device *device; /* of the tests; each thread has its own default */
@@ -260,4 +319,5 @@ HT_TEST_SUITE(test_data_parallel_armed, cmocka_unit_test(each_forward_pass_has_i
               cmocka_unit_test(a_loss_of_two_batches_needs_a_weight),
               cmocka_unit_test(misuse_weights_that_float32_cannot_carry),
               cmocka_unit_test(a_wrapper_that_cannot_begin_is_told_to_all),
+              cmocka_unit_test(a_wrapper_may_run_inside_its_own_forward_pass),
               cmocka_unit_test(another_thread_may_release_a_wrapper));
