@@ -66,11 +66,25 @@ static ht_status make_flat(const char *what, ht_daso *daso, const ht_value *list
     return daso->values != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
+/* The optimizers' states are exchanged place by place. */
+static ht_status make_states(const char *what, ht_daso *daso)
+{
+    int count = daso->optimizer->count;
+    ht_status status = ht__comm_bcast_bytes(daso->comm, &count, sizeof count, 0, what);
+
+    if (status == HT_SUCCESS && count != daso->optimizer->count)
+        status = ht__error_set(HT_ERR_SHAPE,
+                               "%s: the optimizer has %d parameters on rank 0 and %d on rank %d",
+                               what, count, daso->optimizer->count, daso->comm->rank);
+    status = ht__agree(what, daso->comm, status);
+    return status == HT_SUCCESS ? ht__daso_agree_states(what, daso, false) : status;
+}
+
 static ht_status make_buffers(const char *what, ht_daso *daso)
 {
     ht_value *list;
 
-    if (daso->options.exchange_momentum && ht__daso_agree_states(what, daso, false) != HT_SUCCESS)
+    if (daso->options.exchange_momentum && make_states(what, daso) != HT_SUCCESS)
         return ht_error_get(NULL);
     list = shared_tensors(daso);
     if (make_flat(what, daso, list) != HT_SUCCESS ||

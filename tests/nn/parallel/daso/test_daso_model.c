@@ -8,13 +8,20 @@
 #include "ht/averager.h"
 
 /* The world, nodes of one. */
-static ht_daso *new_daso(ht_comm *comm, ht_optimizer *optimizer)
+static ht_daso *new_daso_of(ht_comm *comm, ht_optimizer *optimizer, bool exchange_momentum)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
-    ht_daso *daso = ht_optim_daso(optimizer, 10, comm, &o);
+    ht_daso *daso;
 
+    o.exchange_momentum = exchange_momentum;
+    daso = ht_optim_daso(optimizer, 10, comm, &o);
     ht_comm_set_errhandler(comm, HT_ERRORS_RETURN);
     return daso;
+}
+
+static ht_daso *new_daso(ht_comm *comm, ht_optimizer *optimizer)
+{
+    return new_daso_of(comm, optimizer, false);
 }
 
 /* Sums over parameters that do not belong together would go on for a long time. */
@@ -39,6 +46,29 @@ static void test_models_of_different_sizes(void **state)
     ht_release(net);
     ht_release(comm);
     unsetenv("HT_RANKS_PER_NODE");
+}
+
+/* Rank 1 has no bias: the optimizers have different numbers of states, too. */
+static void test_models_of_different_counts(void **state)
+{
+    (void)state;
+    for (int exchange_momentum = 0; exchange_momentum < 2 && ht_test_size > 1; exchange_momentum++) {
+        ht_comm *comm = nodes_of(1);
+        ht_module *net = ht_nn_linear_ext(3, 2, ht_test_rank != 1);
+        ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+        ht_daso *daso = new_daso_of(comm, optimizer, exchange_momentum == 1);
+
+        expect(ht_daso_set_model(daso, net), HT_ERR_SHAPE,
+               exchange_momentum == 1
+                   ? "ht_daso_set_model: the optimizer has 2 parameters on rank 0 and 1 on rank 1"
+                   : "ht_daso_set_model: the parameters have 8 elements (float32) on rank 0, 6 "
+                     "(float32) on rank 1");
+        ht_release(daso);
+        ht_release(optimizer);
+        ht_release(net);
+        ht_release(comm);
+        unsetenv("HT_RANKS_PER_NODE");
+    }
 }
 
 /* The optimizer would not update it, and it would go its own way on each node. */
@@ -192,6 +222,7 @@ static void test_wrappers_leave_no_communicators(void **state)
 }
 
 HT_TEST_SUITE(test_daso_model, cmocka_unit_test(test_models_of_different_sizes),
+              cmocka_unit_test(test_models_of_different_counts),
               cmocka_unit_test(test_a_parameter_that_is_not_updated),
               cmocka_unit_test(test_another_model_while_one_is_on_its_way),
               cmocka_unit_test(test_scaler),
