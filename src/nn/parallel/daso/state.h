@@ -42,8 +42,8 @@ bool ht__daso_is_same_job(const ht_daso *daso, const ht_value *state);
 ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
 
 /* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has
- * values for, made where this rank lacks them; NULL after an error, which is recorded. It does not
- * communicate. load: into those, from a state that was checked. */
+ * values for, new ones where this rank lacks them; NULL after an error, which is recorded. It does not
+ * communicate. load: the optimizer takes those, with the values of a state that was checked. */
 ht_status ht__daso_save_optimizer(ht_daso *daso, ht_value *map);
 ht_flat_tensors *ht__daso_saved_states(const char *what, ht_daso *daso, const ht_value *state);
 ht_status ht__daso_load_optimizer(const char *what, ht_daso *daso, const ht_value *state,

@@ -41,7 +41,7 @@ static ht_status make_place(ht_optimizer *optimizer, int place)
     ht_optimizer_entry *entry = &optimizer->entries[index];
     ht_status status;
 
-    if (entry->state[s] != NULL)
+    if (entry->state[s] != NULL || optimizer->type->state_names[s] == NULL)
         return HT_SUCCESS;
     status = ht__optimizer_new_state(optimizer, index, s, &entry->state[s]);
     entry->is_new[s] = entry->state[s] != NULL;
@@ -141,12 +141,22 @@ static const double *made_in(const ht_value *state)
     return made != NULL ? ht_tensor_data(ht_contiguous(ht_astype(made, HT_FLOAT64))) : NULL;
 }
 
-static bool is_in(const ht_optimizer *optimizer, const double *made, int place)
+/* Whether updates use the tensor that is at a place here. */
+static bool is_used(const ht_optimizer *optimizer, int place)
 {
     int index = place / HT_OPTIMIZER_STATES, s = place % HT_OPTIMIZER_STATES;
 
-    return made != NULL ? made[place] != 0
-                        : ht__optimizer_uses(optimizer->type, settings_of(optimizer, index), s);
+    return optimizer->entries[index].state[s] != NULL &&
+           ht__optimizer_uses(optimizer->type, settings_of(optimizer, index), s);
+}
+
+static ht_status refuse_other(const char *what, const ht_optimizer *optimizer, int place)
+{
+    return ht__error_set(HT_ERR_FORMAT,
+                         "%s: the state has tensor %d of parameter %d, which %s lacks; is it of "
+                         "another optimizer?",
+                         what, place % HT_OPTIMIZER_STATES, place / HT_OPTIMIZER_STATES,
+                         optimizer->type->name);
 }
 
 /* An update would use a tensor that the state does not have. */
@@ -159,6 +169,24 @@ static ht_status refuse_without(const char *what, const ht_optimizer *optimizer,
                          place / HT_OPTIMIZER_STATES);
 }
 
+/* Adds the tensor at a place that the state has. One that no update here has used stays in the list
+ * alone, until the load is certain. */
+static ht_status add_place(const char *what, ht_optimizer *optimizer, int place, ht_value *list)
+{
+    int index = place / HT_OPTIMIZER_STATES, s = place % HT_OPTIMIZER_STATES;
+    ht_tensor *x = ht_retain(optimizer->entries[index].state[s]);
+    ht_status status = HT_SUCCESS;
+
+    if (x == NULL && optimizer->type->state_names[s] != NULL)
+        status = ht__optimizer_new_state(optimizer, index, s, &x);
+    if (status == HT_SUCCESS && x == NULL)
+        status = refuse_other(what, optimizer, place);
+    if (status == HT_SUCCESS)
+        ht_value_append(list, ht_value_tensor(x));
+    ht_release(x);
+    return status;
+}
+
 ht_flat_tensors *ht__daso_saved_states(const char *what, ht_daso *daso, const ht_value *state)
 {
     ht_optimizer *optimizer = daso->optimizer;
@@ -167,21 +195,29 @@ ht_flat_tensors *ht__daso_saved_states(const char *what, ht_daso *daso, const ht
     ht_value *list = ht_value_list();
 
     for (int p = 0; p < optimizer->count * HT_OPTIMIZER_STATES && status == HT_SUCCESS; p++) {
-        const ht_optimizer_entry *entry = &optimizer->entries[p / HT_OPTIMIZER_STATES];
-        int s = p % HT_OPTIMIZER_STATES;
-
-        if (!is_in(optimizer, made, p)) {
-            if (entry->state[s] != NULL &&
-                ht__optimizer_uses(optimizer->type, settings_of(optimizer, p / HT_OPTIMIZER_STATES),
-                                   s))
-                status = refuse_without(what, optimizer, p);
-            continue;
-        }
-        status = make_place(optimizer, p);
-        if (entry->state[s] != NULL)
-            ht_value_append(list, ht_value_tensor(entry->state[s]));
+        if (made != NULL ? made[p] != 0 : is_used(optimizer, p))
+            status = add_place(what, optimizer, p, list);
+        else if (is_used(optimizer, p))
+            status = refuse_without(what, optimizer, p);
     }
     return status == HT_SUCCESS ? ht__flat_new(list, NULL) : NULL;
+}
+
+/* The load is certain now. */
+static void put_places(ht_optimizer *optimizer, const double *made, const ht_flat_tensors *flat)
+{
+    int part = 0;
+
+    for (int p = 0; made != NULL && p < optimizer->count * HT_OPTIMIZER_STATES; p++) {
+        ht_optimizer_entry *entry = &optimizer->entries[p / HT_OPTIMIZER_STATES];
+        int s = p % HT_OPTIMIZER_STATES;
+
+        if (made[p] == 0)
+            continue;
+        if (entry->state[s] == NULL)
+            entry->state[s] = ht_retain(flat->parts[part]);
+        part++;
+    }
 }
 
 /* Each number of the parameters, or of their state tensors: this rank's row. */
@@ -226,6 +262,7 @@ ht_status ht__daso_load_optimizer(const char *what, ht_daso *daso, const ht_valu
     if (optimizer->type->number_name != NULL &&
         (numbers = numbers_of(daso, state, "optimizer_numbers")) == NULL)
         return ht_error_get(NULL);
+    put_places(optimizer, made_in(state), flat);
     if (flat->all->body->lsize > 0) {
         ht_tensor *mine = ht__daso_row_of(daso, state, "optimizer_state", false);
 

@@ -201,7 +201,51 @@ static void damaged_flags_are_refused(void **state)
     end(&s);
 }
 
+/* SGD has one tensor for each parameter, Adam two. */
+static void the_state_of_another_optimizer_is_refused(void **state)
+{
+    struct setting sgd = set_run(HT_FLOAT32, false), adam;
+    ht_daso_options o = options_of(1, 0, HT_BFLOAT16);
+    ht_module *net = new_points(HT_FLOAT32, 1);
+
+    (void)state;
+    adam = set_daso(1, net, ht_optim_adam(trainable(net), 0.05, NULL), 2, BATCHES, &o);
+    ht_comm_set_errhandler(sgd.comm, HT_ERRORS_RETURN);
+    refuses(&sgd, ht_daso_state_dict(adam.daso),
+            "ht_daso_load_state_dict: the state has tensor 1 of parameter 0, which SGD lacks; is it "
+            "of another optimizer?");
+    assert_null(ht_optimizer_state(sgd.optimizer, 0, "momentum_buffer"));
+    assert_non_null(ht_optimizer_state_dict(sgd.optimizer));
+    end(&adam);
+    end(&sgd);
+}
+
+/* Nothing of a state that is refused is left. */
+static void a_refused_state_makes_no_momentum(void **state)
+{
+    struct setting s = set_run(HT_FLOAT32, false), fresh = set_run(HT_FLOAT32, false);
+    int64_t shape[] = {ht_test_size, 1};
+    ht_value *map;
+
+    (void)state;
+    ht_comm_set_errhandler(fresh.comm, HT_ERRORS_RETURN);
+    for (int batch = 0; batch < 4; batch++)
+        train_batch(&s, batch);
+    map = ht_daso_state_dict(s.daso);
+    ht__optim_set_momentum(fresh.optimizer, 0);
+    ht_value_set(map, "optimizer_state", ht_value_tensor(ht_zeros(2, shape, HT_FLOAT32, HT_NONE)));
+    assert_int_equal(ht_daso_load_state_dict(fresh.daso, map), HT_ERR_FORMAT);
+    ht_error_clear();
+    assert_null(ht_optimizer_state(fresh.optimizer, 0, "momentum_buffer"));
+    assert_int_equal(ht_daso_load_state_dict(fresh.daso, ht_daso_state_dict(s.daso)), HT_SUCCESS);
+    assert_non_null(ht_optimizer_state(fresh.optimizer, 0, "momentum_buffer"));
+    end(&fresh);
+    end(&s);
+}
+
 HT_TEST_SUITE(test_daso_momentum, cmocka_unit_test(a_momentum_may_begin_later),
               cmocka_unit_test(all_ranks_have_the_momentum_of_one),
               cmocka_unit_test(a_resting_momentum_is_saved),
+              cmocka_unit_test(the_state_of_another_optimizer_is_refused),
+              cmocka_unit_test(a_refused_state_makes_no_momentum),
               cmocka_unit_test(damaged_flags_are_refused));
