@@ -91,19 +91,37 @@ static ht_body *new_shape(ht_comm *comm, ht_dtype dtype, int ndim, const int64_t
     return body;
 }
 
-/* Whether the part of some rank has more bytes than a process can address. All ranks see it alike. */
-static bool has_room(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
-                     const int64_t shape[], int split)
+static int64_t longest_slab(const ht_body *body)
 {
-    double bytes = (double)ht_dtype_size(dtype);
+    int64_t longest = 0;
 
-    for (int i = 0; i < ndim; i++)
-        bytes *= (double)shape[i];
-    if (bytes / (split != HT_NONE ? comm->size : 1) <= 0x1p48)
+    for (int r = 0; r < body->comm->size; r++) {
+        int64_t count = ht__body_start(body, r + 1) - ht__body_start(body, r);
+
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
+/* Whether the part of some rank has more bytes than a process can address. All ranks see it alike. */
+static bool is_too_large(const ht_body *body)
+{
+    double bytes = (double)ht_dtype_size(body->dtype);
+
+    for (int i = 0; i < body->ndim; i++)
+        bytes *= (double)body->shape[i];
+    if (bytes > 0x1p48 && body->split != HT_NONE)
+        bytes *= (double)longest_slab(body) / (double)body->shape[body->split];
+    return bytes > 0x1p48;
+}
+
+static bool has_room(const char *what, const ht_body *body)
+{
+    if (!is_too_large(body))
         return true;
-    HT_FAIL(comm, HT_ERR_MEMORY,
+    HT_FAIL(body->comm, HT_ERR_MEMORY,
             "%s: out of memory: %s of shape %s has more than 2^48 bytes for a rank", what,
-            ht_dtype_name(dtype), ht__shape_str(ndim, shape));
+            ht_dtype_name(body->dtype), ht__shape_str(body->ndim, body->shape));
     return false;
 }
 
@@ -119,14 +137,22 @@ static bool is_countable(const char *what, ht_comm *comm, int ndim, const int64_
 bool ht__check_size(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
                     const int64_t shape[], int split)
 {
-    return is_countable(what, comm, ndim, shape) && has_room(what, comm, dtype, ndim, shape, split);
+    ht_body *body;
+    bool fits;
+
+    if (!is_countable(what, comm, ndim, shape))
+        return false;
+    body = new_shape(comm, dtype, ndim, shape, split, NULL);
+    fits = has_room(what, body);
+    ht_release(body);
+    return fits;
 }
 
 static ht_body *give_memory(const char *what, ht_body *body, ht_device *device)
 {
     size_t bytes = (size_t)body->lsize * ht_dtype_size(body->dtype);
 
-    if (!has_room(what, body->comm, body->dtype, body->ndim, body->shape, body->split)) {
+    if (!has_room(what, body)) {
         ht_release(body);
         return NULL;
     }

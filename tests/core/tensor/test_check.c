@@ -7,6 +7,8 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
+#include "core/tensor/tensor.h"
+
 static const int64_t two[2] = {2, 2};
 
 #define IS_NULL(call, text) HT_TEST_EXPECT_ERROR(call, HT_ERR_ARGUMENT, text)
@@ -32,6 +34,7 @@ static void sizes_without_memory_are_an_error_of_all_ranks(void **state)
     NO_MEMORY(ht_zeros(HT_SHAPE(many), HT_FLOAT32, 0),
               "ht_zeros: out of memory: float32 of shape (2251799813685248,) has more than 2^48");
     NO_MEMORY(ht_zeros(HT_SHAPE(many), HT_FLOAT32, HT_NONE), "ht_zeros: out of memory: ");
+    NO_MEMORY(ht_zeros(HT_SHAPE(1, many / 32), HT_FLOAT64, 0), "ht_zeros: out of memory: ");
     NO_MEMORY(ht_linspace(0, 1, many, HT_FLOAT32, 0), "ht_linspace: out of memory: ");
     NO_MEMORY(ht_eye(many, 1, HT_FLOAT32, 0), "ht_eye: out of memory: ");
     NO_MEMORY(ht_randperm(many, HT_INT64, 0), "ht_randperm: out of memory: ");
@@ -39,6 +42,22 @@ static void sizes_without_memory_are_an_error_of_all_ranks(void **state)
     NO_MEMORY(ht_bincount(ht_astype(x, HT_INT64), NULL, many), "ht_bincount: out of memory: ");
     NO_MEMORY(ht_histogram(x, many, 0, 2, &counts, &edges), "ht_histogram: out of memory: ");
     NO_MEMORY(ht_upsample(images, &options), "ht_upsample: out of memory: ");
+}
+
+/* Slabs of their own, of which rank 0 has all. */
+static void a_slab_without_memory_is_an_error_of_all_ranks(void **state)
+{
+    const int64_t shape[] = {2, (int64_t)1 << 45};
+    ht_bounds *bounds = ht__bounds_new(ht_test_size);
+
+    (void)state;
+    bounds->start[0] = 0;
+    for (int r = 1; r <= ht_test_size; r++)
+        bounds->start[r] = 2;
+    HT_TEST_EXPECT_ERROR(ht__body_new("test", HT_COMM_WORLD, ht_get_device(), HT_FLOAT64, 2, shape,
+                                      0, bounds),
+                         HT_ERR_MEMORY, "test: out of memory: float64 of shape (2, 35184372088832)");
+    ht_release(bounds);
 }
 
 static void the_order_of_numbers_is_asked_for(void **state)
@@ -199,6 +218,7 @@ static void an_earlier_error_passes_through(void **state)
 
 HT_TEST_SUITE(test_check, cmocka_unit_test(a_shape_without_elements_has_bounds_too),
               cmocka_unit_test(sizes_without_memory_are_an_error_of_all_ranks),
+              cmocka_unit_test(a_slab_without_memory_is_an_error_of_all_ranks),
               cmocka_unit_test(the_order_of_numbers_is_asked_for),
               cmocka_unit_test(operations_name_an_operand_that_is_null),
               cmocka_unit_test(views_and_moves_name_the_null_operand),
