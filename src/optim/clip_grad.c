@@ -145,13 +145,15 @@ static double scaled(double sum, double ratio, double type)
     return type == 2 ? sum * ratio * ratio : sum * pow(ratio, type);
 }
 
-/* A sum of powers of x / size; of an infinite or NaN size there is none. */
+/* A sum of powers of x / size; of an infinite or NaN size there is none. Zeros do not set the scale. */
 static void add_part(struct norm *norm, double size, double part)
 {
-    if (!(size > 0 && size < INFINITY)) {
+    if (!(size < INFINITY)) {
         norm->scale = larger(size, norm->scale);
         return;
     }
+    if (part == 0)
+        return;
     if (size > norm->scale) {
         norm->sum = scaled(norm->sum, norm->scale / size, norm->type);
         norm->scale = size;

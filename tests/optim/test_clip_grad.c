@@ -299,6 +299,19 @@ static void test_squares_out_of_range(void **state)
     }
 }
 
+/* A gradient of zeros does not decide what the squares of another one are divided by. */
+static void test_zeros_beside_small_squares(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_tensor *two[2];
+
+        two[i % 2] = ht_zeros(HT_SHAPE(3), i < 2 ? HT_FLOAT32 : HT_FLOAT64, HT_LOCAL);
+        two[1 - i % 2] = ht_array((double[]){3e-200, 0, -4e-200}, HT_SHAPE(3), HT_FLOAT64, HT_LOCAL);
+        assert_true(fabs(ht_get_total_norm(ht_value_tensors(2, two), 2, true) / 5e-200 - 1) <= 1e-15);
+    }
+}
+
 /* Also beside a gradient whose squares are out of range. */
 static void test_infinite_squares(void **state)
 {
@@ -318,6 +331,7 @@ static void test_infinite_squares(void **state)
 }
 
 HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_squares_out_of_range),
+              cmocka_unit_test(test_zeros_beside_small_squares),
               cmocka_unit_test(test_infinite_squares),
               cmocka_unit_test(test_norm_and_scaling_apart),
               cmocka_unit_test(test_norms_of_other_orders),
