@@ -49,11 +49,12 @@ static __forceinline__ __device__ int64_t ht_cuda_quotient(int64_t i, const ht_c
     return length.is_narrow ? ht_cuda_quotient((uint32_t)i, length.narrow) : i / length.by;
 }
 
-/* The quotient of i, and what rests. */
-static __forceinline__ __device__ int64_t ht_cuda_divide(int64_t i, const ht_cuda_length &length,
-                                                         int64_t *rest)
+/* The quotient of i, and what rests: of 64 bits by an ht_cuda_length, of 32 by an ht_cuda_divisor. */
+template <class number, class divisor>
+static __forceinline__ __device__ number ht_cuda_divide(number i, const divisor &length,
+                                                        number *rest)
 {
-    const int64_t quotient = ht_cuda_quotient(i, length);
+    const number quotient = ht_cuda_quotient(i, length);
 
     *rest = i - quotient * length.by;
     return quotient;
@@ -91,10 +92,10 @@ static __forceinline__ __device__ int64_t ht_cuda_offset(const ht_cuda_axes &axe
         return i * stride[0];
     HT_CUDA_ROLLED
     for (int axis = axes.ndim - 1; axis > 0; axis--) {
-        const uint32_t outer = ht_cuda_quotient(rest, axes.length[axis]);
+        uint32_t index;
 
-        at += (int64_t)(rest - outer * axes.length[axis].by) * stride[axis];
-        rest = outer;
+        rest = ht_cuda_divide(rest, axes.length[axis], &index);
+        at += (int64_t)index * stride[axis];
     }
     return at + (int64_t)rest * stride[0];
 }

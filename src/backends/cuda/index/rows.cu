@@ -30,7 +30,6 @@ struct rows_job {
     ht_index_call call;
     ht_cuda_axes row;
     ht_cuda_length length; /* of a row */
-    int64_t shares;
     int64_t least, unit, none;
 };
 
@@ -63,11 +62,10 @@ static __forceinline__ __device__ bool is_mine(int64_t place, int64_t share, int
  *     static void at(element &x, element y);
  * } */
 template <class set>
-static __global__ void put_rows(rows_job j, typename set::element *x,
+static __global__ void put_rows(int64_t work, rows_job j, int64_t shares, typename set::element *x,
                                 const typename set::element *y)
 {
     const ht_index_call &c = j.call;
-    const int64_t work = j.shares * j.row.count;
     int64_t place;
 
     HT_CUDA_EACH(i, work)
@@ -78,7 +76,7 @@ static __global__ void put_rows(rows_job j, typename set::element *x,
         const int64_t from = ht_cuda_offset(j.row, c.loop.stride[1], e);
 
         for (int64_t row = 0; row < c.rows; row++)
-            if (ht__find_place(&c, row, &place) && is_mine(place, share, j.shares))
+            if (ht__find_place(&c, row, &place) && is_mine(place, share, shares))
                 set::at(x[place + to], y[row * c.row_step + from]);
     }
 }
@@ -168,10 +166,6 @@ static int begin(ht_cuda_device *device, const ht_kernel_call *call, rows_job *j
         return HT_KERNEL_REFUSED;
     if (j->call.rows == 0 || j->row.count == 0)
         return NO_WORK;
-    j->shares = WRITERS / j->row.count;
-    j->shares = j->shares < MOST_SHARES ? j->shares : MOST_SHARES;
-    j->shares = j->shares < j->call.rows ? j->shares : j->call.rows;
-    j->shares = j->shares > 1 ? j->shares : 1;
     j->length = ht_cuda_length_of(j->row.count, j->call.rows * j->row.count);
     return ht_cuda_begin(device, call);
 }
@@ -192,6 +186,16 @@ static void set_keys(rows_job *j)
     }
     j->unit = j->unit > 0 ? j->unit : 1;
     j->none = (most - j->least) / j->unit + 1;
+}
+
+/* How many threads share the places. */
+static int64_t shares_of(const rows_job &j)
+{
+    int64_t shares = WRITERS / j.row.count;
+
+    shares = shares < MOST_SHARES ? shares : MOST_SHARES;
+    shares = shares < j.call.rows ? shares : j.call.rows;
+    return shares > 1 ? shares : 1;
 }
 
 template <class element> static int run_take(void *stream, const ht_kernel_call *call)
@@ -231,8 +235,9 @@ template <class set> static int run_put(void *stream, const ht_kernel_call *call
                 HT_CUDA_LAUNCH_EACH(device, put_sorted<set>, j.call.rows * j.row.count, j, keys,
                                     numbers, x, y);
             });
-    HT_CUDA_LAUNCH(put_rows<set>, ht_cuda_blocks(device, j.shares * j.row.count), HT_CUDA_THREADS,
-                   device->stream, j, x, y);
+    const int64_t shares = shares_of(j);
+
+    HT_CUDA_LAUNCH_EACH(device, put_rows<set>, shares * j.row.count, j, shares, x, y);
     return ht_cuda_end(device, call);
 }
 

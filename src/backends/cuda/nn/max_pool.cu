@@ -29,28 +29,17 @@ static pixels make_pixels(const ht_pool_call *p, const int64_t size[], const int
         stride[1] == 1};
 }
 
-/* The remainder of n, which becomes the quotient. */
-static __forceinline__ __device__ uint32_t take_axis(uint32_t *n, const ht_cuda_divisor &length)
-{
-    const uint32_t outer = ht_cuda_quotient(*n, length), inner = *n - outer * length.by;
-
-    *n = outer;
-    return inner;
-}
-
 static __forceinline__ __device__ pixel find_pixel(const pixels &of, int64_t i)
 {
-    uint32_t rest = (uint32_t)i;
-    pixel at = {};
+    uint32_t n = (uint32_t)i, c = 0, h, w;
 
     if (of.last)
-        at.c = take_axis(&rest, of.c);
-    at.w = take_axis(&rest, of.w);
-    at.h = take_axis(&rest, of.h);
+        n = ht_cuda_divide(n, of.c, &c);
+    n = ht_cuda_divide(n, of.w, &w);
+    n = ht_cuda_divide(n, of.h, &h);
     if (!of.last)
-        at.c = take_axis(&rest, of.c);
-    at.n = rest;
-    return at;
+        n = ht_cuda_divide(n, of.c, &c);
+    return {n, c, h, w};
 }
 
 static __forceinline__ __device__ int64_t offset_of(const int64_t stride[], const pixel &p)

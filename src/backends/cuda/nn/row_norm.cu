@@ -46,9 +46,11 @@ static __forceinline__ __device__ int64_t find_parameter(const row_norm_job &job
     }
     /* The others are narrow, too: one branch for all takes fewer registers. */
     const uint32_t channel = ht_cuda_quotient((uint32_t)i, job.inner.narrow);
+    uint32_t parameter;
 
     *row = ht_cuda_quotient(channel, job.channels.narrow);
-    return channel - ht_cuda_quotient(channel, job.parameters.narrow) * job.parameters.narrow.by;
+    ht_cuda_divide(channel, job.parameters.narrow, &parameter);
+    return parameter;
 }
 
 /* Each row of x is one output. */

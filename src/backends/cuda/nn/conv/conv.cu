@@ -130,15 +130,6 @@ static ht_gemm_call product_of(const conv *v, const ht_conv_call *call, int64_t 
     return g;
 }
 
-/* The index along an axis, which is taken off the number of an element. */
-static __forceinline__ __device__ uint32_t take_axis(uint32_t *n, const ht_cuda_divisor &length)
-{
-    const uint32_t rest = ht_cuda_quotient(*n, length), index = *n - rest * length.by;
-
-    *n = rest;
-    return index;
-}
-
 /* Pixels of y in a row, of which a thread has the same tap: so it divides once for all of them. */
 static constexpr uint32_t STRIP = 8;
 
@@ -150,14 +141,16 @@ struct conv_window {
 
 static __forceinline__ __device__ conv_window window_of(const conv &v, uint32_t row, uint32_t tap)
 {
-    conv_window w = {row, {0}, {0}};
-    uint32_t pixel = take_axis(&w.image, v.by.pixels);
+    conv_window w = {};
+    uint32_t pixel, along;
+
+    w.image = ht_cuda_divide(row, v.by.pixels, &pixel);
 
     HT_CUDA_UNROLL
     for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-        w.place[axis] = take_axis(&pixel, v.by.out[axis]);
-        w.shift[axis] = (int32_t)(take_axis(&tap, v.by.kernel[axis]) * v.dilation[axis] -
-                                  v.padding[axis]);
+        pixel = ht_cuda_divide(pixel, v.by.out[axis], &w.place[axis]);
+        tap = ht_cuda_divide(tap, v.by.kernel[axis], &along);
+        w.shift[axis] = (int32_t)(along * v.dilation[axis] - v.padding[axis]);
     }
     return w;
 }

@@ -7,11 +7,11 @@ static __global__ void NAME(im2col)(int64_t work, conv v, uint32_t rows, const T
 {
     HT_CUDA_EACH(i, work)
     {
-        uint32_t strip = (uint32_t)i, channel = take_axis(&strip, v.by.k);
+        uint32_t in_window, tap;
+        const uint32_t strip = ht_cuda_divide((uint32_t)i, v.by.k, &in_window);
         const uint32_t row = strip * STRIP, end = rows - row < STRIP ? rows - row : STRIP;
-        T *to = cols + row * v.k + channel;
-        const uint32_t tap = take_axis(&channel, v.by.taps);
-        const T *from = x + channel * v.x_channel;
+        T *to = cols + row * v.k + in_window;
+        const T *from = x + ht_cuda_divide(in_window, v.by.taps, &tap) * v.x_channel;
         conv_window w = window_of(v, row, tap);
 
         for (uint32_t step = 0; step < end; step++, to += v.k, next_window(v, &w)) {
@@ -27,15 +27,16 @@ static __global__ void NAME(col2im)(int64_t work, conv v, const T *cols, T *x)
 {
     HT_CUDA_EACH(i, work)
     {
-        uint32_t image = (uint32_t)i, pixel = take_axis(&image, v.by.area), place[HT_SPATIAL];
-        const uint32_t channel = take_axis(&image, v.by.c);
+        uint32_t pixel, channel, place[HT_SPATIAL];
+        const uint32_t image = ht_cuda_divide(ht_cuda_divide((uint32_t)i, v.by.area, &pixel),
+                                              v.by.c, &channel);
         const T *from = cols + (int64_t)image * v.pixels * v.k + channel * v.taps;
         int64_t at = image * v.x_image + channel * v.x_channel, tap = v.taps;
         T sum = 0;
 
         HT_CUDA_UNROLL
         for (int axis = HT_SPATIAL - 1; axis >= 0; axis--) {
-            place[axis] = take_axis(&pixel, v.by.in[axis]);
+            pixel = ht_cuda_divide(pixel, v.by.in[axis], &place[axis]);
             at += place[axis] * v.x_step[axis];
         }
         for (uint32_t d = v.by.kernel[0].by; d > 0; d--)
