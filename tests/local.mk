@@ -28,6 +28,7 @@ core_tests = \
 	tests/backends/cuda/test_cuda_ctc.c \
 	tests/backends/cuda/test_cuda_device.c \
 	tests/backends/cuda/test_cuda_elementwise.c \
+	tests/backends/cuda/test_cuda_fault.c \
 	tests/backends/cuda/test_cuda_index.c \
 	tests/backends/cuda/test_cuda_reduce.c \
 	tests/backends/cuda/test_cuda_rows.c \

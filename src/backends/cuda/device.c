@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/fault.h"
+#include "backends/cuda/fault/fault.h"
 #include "backends/cuda/index/sort.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/nn/conv/dnn.h"

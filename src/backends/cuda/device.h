@@ -4,6 +4,8 @@
 #ifndef HT_BACKENDS_CUDA_DEVICE_H
 #define HT_BACKENDS_CUDA_DEVICE_H
 
+#include <pthread.h>
+
 #include "backends/cuda/runtime.h"
 #include "ht/backend.h"
 
@@ -25,6 +27,7 @@ typedef struct ht_cuda_device {
     void *blas;                  /* NULL: there is none */
     struct ht_cuda_plans *plans; /* dnn.h */
     struct ht_cuda_fault *fault; /* fault.h */
+    pthread_mutex_t noting;      /* of `calls`, of launches that note a fault, and of reports */
     uint64_t calls;              /* that may note one */
     struct ht_cuda_staging *staging;
 } ht_cuda_device;

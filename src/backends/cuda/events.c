@@ -3,7 +3,7 @@
  * Points in the work of a stream. */
 #include <stdlib.h>
 
-#include "backends/cuda/fault.h"
+#include "backends/cuda/fault/fault.h"
 
 static int event_new(void *stream, void **made)
 {

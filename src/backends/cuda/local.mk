@@ -8,8 +8,8 @@ cuda_c_sources = \
 	src/backends/cuda/device.c \
 	src/backends/cuda/device.h \
 	src/backends/cuda/events.c \
-	src/backends/cuda/fault.c \
-	src/backends/cuda/fault.h \
+	src/backends/cuda/fault/fault.c \
+	src/backends/cuda/fault/fault.h \
 	src/backends/cuda/kernels.c \
 	src/backends/cuda/kernels.h \
 	src/backends/cuda/memory.c \
@@ -35,7 +35,7 @@ cuda_kernel_sources = \
 	src/backends/cuda/elementwise/rounding.cu \
 	src/backends/cuda/elementwise/tile.cu \
 	src/backends/cuda/elementwise/trigonometrics.cu \
-	src/backends/cuda/fault.cu \
+	src/backends/cuda/fault/fault.cu \
 	src/backends/cuda/index/nonzero.cu \
 	src/backends/cuda/index/resample.cu \
 	src/backends/cuda/index/rows.cu \
@@ -72,6 +72,7 @@ cuda_headers = \
 	src/backends/cuda/elementwise/rows.inc.cu \
 	src/backends/cuda/elementwise/tile.h \
 	src/backends/cuda/elementwise/walk.h \
+	src/backends/cuda/fault/targets.h \
 	src/backends/cuda/foreach_floating.h \
 	src/backends/cuda/index/resample.inc.cu \
 	src/backends/cuda/index/rows.inc.cu \
@@ -108,8 +109,7 @@ cuda_headers = \
 	src/backends/cuda/reduce/moments.h \
 	src/backends/cuda/reduce/reduce.inc.cu \
 	src/backends/cuda/reduce/scan.h \
-	src/backends/cuda/scratch.h \
-	src/backends/cuda/targets.h
+	src/backends/cuda/scratch.h
 
 EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) $(cuda_headers) \
 	src/backends/cuda/blas.c src/backends/cuda/nn/conv/dnn.c src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh \

@@ -40,8 +40,19 @@ template <class type> inline type atomicMin(type *at, type value)
     return before;
 }
 
-inline void __threadfence_system(void)
+/* A test's function, which looks at what the host sees right before a kernel publishes a number. */
+extern "C" __attribute__((visibility("default"))) void (*emulated_before_publish)(void);
+
+inline void ht_cuda_publish(uint64_t *at, uint64_t value)
 {
+    if (emulated_before_publish != NULL)
+        emulated_before_publish();
+    __atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+
+inline uint64_t ht_cuda_published(const uint64_t *at)
+{
+    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
 /* emulated_runtime.cc: the work is done in the stream's turn. */

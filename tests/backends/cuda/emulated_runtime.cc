@@ -8,6 +8,7 @@
  * - EMULATED_RUN=now: does the work at once
  * - EMULATED_ORDER=forward|backward|mixed: of threads and blocks; read at each launch
  * - EMULATED_MEMORY=N: bytes that a device has, 1 GiB by default
+ * - EMULATED_PAUSE=N: a thread waits for N microseconds after a launch, so that others go on
  * - EMULATED_FAULT=N: the N-th kernel of a device accesses an address that is none
  * - EMULATED_COPY_FAULT=N: the N-th copy from now on fails, unless it is one on a device
  * - EMULATED_PINNED=N: there are no more bytes of pinned memory, and copies need none
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emulate.h"
 #include "emulated_runtime.h"
@@ -28,6 +30,7 @@ std::recursive_mutex emulated_mutex;
 emulated_device emulated_devices[MAX_DEVICES];
 thread_local int emulated_current, emulated_last_error;
 thread_local bool emulated_in_host_call;
+void (*emulated_before_publish)(void);
 
 void emulated_refuse_in_host_call(const char *name)
 {
@@ -56,7 +59,7 @@ bool emulated_has_flaw(const char *which)
     return emulated_is("EMULATED_FLAW", which);
 }
 
-void emulated_launch(void *handle, std::function<void()> work)
+static void launch(void *handle, std::function<void()> work)
 {
     ALONE;
     stream *s = static_cast<stream *>(handle);
@@ -70,6 +73,15 @@ void emulated_launch(void *handle, std::function<void()> work)
         emulated_give(s, [=] { device->error = ILLEGAL; });
     else
         emulated_give(s, std::move(work), true);
+}
+
+void emulated_launch(void *handle, std::function<void()> work)
+{
+    const long pause = emulated_setting("EMULATED_PAUSE", 0);
+
+    launch(handle, std::move(work));
+    if (pause > 0)
+        usleep((useconds_t)pause);
 }
 
 emulated_order emulated_get_order(void)

@@ -5,7 +5,7 @@
 #include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/scratch.h"
-#include "backends/cuda/targets.h"
+#include "backends/cuda/fault/targets.h"
 #include "backends/cpu/nn/ctc.h"
 
 #include "backends/cuda/dtypes.h"

@@ -49,11 +49,12 @@ static int NAME(ctc_forward)(void *stream, const ht_kernel_call *call)
 
     if (m.skipped == NULL)
         return 1;
-    const ht_cuda_targets bad = ht_cuda_targets_of(device, m.skipped, r->classes, 0, call->what);
+    ht_cuda_targets bad = ht_cuda_targets_of(device, m.skipped, r->classes, 0, call->what);
 
     HT_CUDA_LAUNCH_EACH(device, find_bad, r->rows, *r, m.skipped);
+    ht_cuda_fault_begin(device, &bad);
     HT_CUDA_LAUNCH_EACH(device, note_bad, r->rows, bad);
-    ht_cuda_note_fault(device, bad);
+    ht_cuda_fault_end(device, bad);
     for (int64_t t = 0; t < r->steps; t++)
         HT_CUDA_LAUNCH_EACH(device, NAME(alpha_step), elements, ht_cuda_length_of(width, elements),
                             *r, t, static_cast<const int64_t *>(m.skipped));

@@ -4,11 +4,11 @@
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/nn/softmax.h"
 #include "backends/cuda/scratch.h"
-#include "backends/cuda/targets.h"
+#include "backends/cuda/fault/targets.h"
 
 #include "backends/cuda/dtypes.h"
 
-static ht_cuda_targets targets_of(ht_cuda_device *device, const ht_rows_call *rows)
+static ht_cuda_targets targets_of(const ht_cuda_device *device, const ht_rows_call *rows)
 {
     return ht_cuda_targets_of(device, rows->target.data, rows->columns, rows->ignore,
                               rows->call.what);

@@ -169,11 +169,12 @@ static int NAME(nll_forward)(void *stream, const ht_kernel_call *call)
         return 0;
     if (ht_cuda_begin(device, call) != 0)
         return 1;
-    const ht_cuda_targets targets = targets_of(device, rows);
+    ht_cuda_targets targets = targets_of(device, rows);
 
+    ht_cuda_fault_begin(device, &targets);
     HT_CUDA_LAUNCH_EACH(device, NAME(nll), rows->rows, targets,
                         static_cast<const T *>(rows->x.data), static_cast<T *>(rows->y.data));
-    ht_cuda_note_fault(device, targets);
+    ht_cuda_fault_end(device, targets);
     return ht_cuda_end(device, call);
 }
 
@@ -220,19 +221,20 @@ static int NAME(cross_entropy_forward)(void *stream, const ht_kernel_call *call)
     if (c->columns == 0)
         return HT_KERNEL_REFUSED;
     return ht_cuda_with_scratch<C>(device, call, 2 * (size_t)c->rows, [=](C *max) {
-        const ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns,
-                                                           c->ignore, call->what);
+        ht_cuda_targets targets = ht_cuda_targets_of(device, c->target.data, c->columns, c->ignore,
+                                                     call->what);
         C *log_sum = max + c->rows;
         const int failed = NAME(row_statistics)(device, HT_CUDA_LOG_SUM, c->rows, c->columns,
                                                 c->x.data, max, log_sum, call->what);
 
         if (failed != 0)
             return failed;
+        ht_cuda_fault_begin(device, &targets);
         HT_CUDA_LAUNCH_EACH(device, NAME(cross_entropy), c->rows, targets,
                             static_cast<const T *>(c->x.data), static_cast<const C *>(max),
                             static_cast<const C *>(log_sum), static_cast<double *>(c->stats.data),
                             static_cast<T *>(c->loss.data));
-        ht_cuda_note_fault(device, targets);
+        ht_cuda_fault_end(device, targets);
         return 0;
     });
 }

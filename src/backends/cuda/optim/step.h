@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#include "backends/cuda/fault.h"
+#include "backends/cuda/fault/fault.h"
 #include "backends/cuda/launch.h"
 #include "ht/kernels/update.h"
 

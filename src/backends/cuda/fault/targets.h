@@ -4,13 +4,13 @@
 #ifndef HT_BACKENDS_CUDA_TARGETS_H
 #define HT_BACKENDS_CUDA_TARGETS_H
 
-#include "backends/cuda/fault.h"
+#include "backends/cuda/fault/fault.h"
 #include "backends/cuda/launch.h"
 #include "ht/kernels/nn.h"
 
 struct ht_cuda_targets {
     ht_cuda_fault *fault;
-    uint64_t call; /* a number of its own, at least 1 */
+    uint64_t call; /* a number of its own, at least 1; 0: of a call that notes nothing */
     const int64_t *target;
     int64_t columns, ignore;
     const char *what;
@@ -29,10 +29,14 @@ static __forceinline__ __device__ bool ht_cuda_target(const ht_cuda_targets &t, 
     return false;
 }
 
-ht_cuda_targets ht_cuda_targets_of(ht_cuda_device *device, const void *target, int64_t columns,
-                                   int64_t ignore, const char *what);
+static inline ht_cuda_targets ht_cuda_targets_of(const ht_cuda_device *device, const void *target,
+                                                 int64_t columns, int64_t ignore, const char *what)
+{
+    return {device->fault, 0, static_cast<const int64_t *>(target), columns, ignore, what};
+}
 
-/* Launched after a kernel that used them. */
-void ht_cuda_note_fault(const ht_cuda_device *device, const ht_cuda_targets &targets);
+/* Before and after the launch of a kernel that notes bad targets: no other thread launches one. */
+void ht_cuda_fault_begin(ht_cuda_device *device, ht_cuda_targets *targets);
+void ht_cuda_fault_end(ht_cuda_device *device, const ht_cuda_targets &targets);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* In pinned memory: kernels write it, and the host reads it without waiting. */
 typedef struct ht_cuda_bad_target {
-    uint64_t call;    /* the number of the call that found it, or 0 */
+    uint64_t call;    /* the number of the call that found it, or 0; written after the others */
     const char *what; /* its public function */
     int64_t row, target, columns;
 } ht_cuda_bad_target;
@@ -35,7 +35,7 @@ void ht_cuda_fault_close(ht_cuda_device *device);
 int ht_cuda_check_data(int error, ht_cuda_device *device);
 
 /* fault.cu: lets later steps run again. */
-void ht_cuda_fault_clear(ht_cuda_device *device);
+void ht_cuda_fault_clear(const ht_cuda_device *device, uint64_t reported);
 
 HT_END_DECLS
 #endif
