@@ -5,10 +5,8 @@
 
 #if __has_include(<cublas_v2.h>)
 #include <cublas_v2.h>
-#include <dlfcn.h>
 
-#define TEXT_OF(x)  TEXT_OF_(x)
-#define TEXT_OF_(x) #x
+#include "backends/cuda/library/library.h"
 
 static struct product {
     cublasHandle_t handle; /* its work is in the default stream */
@@ -19,24 +17,30 @@ static struct product {
     void *c;
 } p;
 
-static cublasStatus_t (*create)(cublasHandle_t *);
-static cublasStatus_t (*get)(int, int, const void *, int, void *, int);
-static cublasStatus_t (*multiply)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
-                                  int, const void *, const void *, cudaDataType, int, const void *,
-                                  cudaDataType, int, const void *, void *, cudaDataType, int,
-                                  cublasComputeType_t, cublasGemmAlgo_t);
+static struct functions {
+    cublasStatus_t (*create)(cublasHandle_t *);
+    cublasStatus_t (*get)(int, int, const void *, int, void *, int);
+    cublasStatus_t (*multiply)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                               const void *, const void *, cudaDataType, int, const void *,
+                               cudaDataType, int, const void *, void *, cudaDataType, int,
+                               cublasComputeType_t, cublasGemmAlgo_t);
+} cublas;
 
 static bool load(void)
 {
-    void *library = dlopen("libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR), RTLD_NOW);
+    static const char *const files[] = {"libcublas.so." HT_CUDA_TEXT_OF(CUBLAS_VER_MAJOR), NULL};
+    static const ht_cuda_symbol symbols[] = {
+        {"cublasCreate_v2", offsetof(struct functions, create)},
+        {"cublasGetVector", offsetof(struct functions, get)},
+        {"cublasGemmEx", offsetof(struct functions, multiply)},
+        {NULL, 0}};
+    char missing[256];
 
-    if (library == NULL)
+    if (!ht_cuda_library_load(files, symbols, &cublas, missing, sizeof missing)) {
+        fprintf(stderr, "# %s\n", missing);
         return false;
-    *(void **)&create = dlsym(library, "cublasCreate_v2");
-    *(void **)&get = dlsym(library, "cublasGetVector");
-    *(void **)&multiply = dlsym(library, "cublasGemmEx");
-    return create != NULL && get != NULL && multiply != NULL &&
-           create(&p.handle) == CUBLAS_STATUS_SUCCESS;
+    }
+    return cublas.create(&p.handle) == CUBLAS_STATUS_SUCCESS;
 }
 
 /* Rows are cuBLAS's columns: it computes the transpose, b^T a^T. */
@@ -44,9 +48,9 @@ static void run(void)
 {
     const float one = 1, zero = 0;
 
-    p.status = multiply(p.handle, CUBLAS_OP_N, CUBLAS_OP_N, p.n, p.n, p.n, &one, p.b, p.type, p.n,
-                        p.a, p.type, p.n, &zero, p.c, p.type, p.n, CUBLAS_COMPUTE_32F,
-                        CUBLAS_GEMM_DEFAULT);
+    p.status = cublas.multiply(p.handle, CUBLAS_OP_N, CUBLAS_OP_N, p.n, p.n, p.n, &one, p.b, p.type,
+                               p.n, p.a, p.type, p.n, &zero, p.c, p.type, p.n, CUBLAS_COMPUTE_32F,
+                               CUBLAS_GEMM_DEFAULT);
 }
 
 /* A copy in the default stream ends after all that is in it. */
@@ -54,7 +58,7 @@ static void finish(void)
 {
     float element;
 
-    get(1, 4, p.c, 1, &element, 1);
+    cublas.get(1, 4, p.c, 1, &element, 1);
 }
 
 double cublas_seconds(const ht_tensor *a, const ht_tensor *b, const ht_tensor *c)

@@ -39,7 +39,8 @@ bench_daso_LDADD = libht_objects.la
 bench_exchange_SOURCES = bench/exchange.c
 bench_exchange_LDADD = libht_objects.la
 
-bench_gpu_SOURCES = bench/cublas.c bench/gpu.c bench/gpu.h
+bench_gpu_SOURCES = bench/cublas.c bench/gpu.c bench/gpu.h src/backends/cuda/library/library.c \
+	src/backends/cuda/library/library.h
 bench_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 bench_gpu_LDADD = libht_objects.la
 

@@ -30,6 +30,8 @@ core_tests = \
 	tests/backends/cuda/test_cuda_elementwise.c \
 	tests/backends/cuda/test_cuda_fault.c \
 	tests/backends/cuda/test_cuda_index.c \
+	tests/backends/cuda/test_cuda_library.c \
+	tests/backends/cuda/test_cuda_memory.c \
 	tests/backends/cuda/test_cuda_reduce.c \
 	tests/backends/cuda/test_cuda_rows.c \
 	tests/backends/cuda/test_cuda_share.c \
@@ -733,7 +735,7 @@ libht_test_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 libht_test_la_LIBADD = libht_objects.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += -I$(top_srcdir)/tests
 
-tests_core_run_core_SOURCES = $(core_tests)
+tests_core_run_core_SOURCES = $(core_tests) src/backends/cuda/library/library.c
 nodist_tests_core_run_core_SOURCES = tests/core/registry.c
 tests_core_run_core_LDADD = libht_test.la
 tests_core_run_core_LDFLAGS = $(AM_LDFLAGS) $(named_frames)

@@ -10,6 +10,7 @@
 #include "backends/cuda/fault/fault.h"
 #include "backends/cuda/index/sort.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/library/handle.h"
 #include "backends/cuda/nn/conv/dnn.h"
 #include "backends/cuda/staging.h"
 
@@ -28,7 +29,7 @@ static int device_count(void)
 static void close(ht_cuda_device *device)
 {
     ht_cuda_plans_free(device->plans);
-    ht_cuda_blas_free(device->blas);
+    ht_cuda_handle_free(device->blas);
     ht_cuda_staging_free(device);
     if (device->stream != NULL)
         ht_cuda_stream_free(device->stream);
@@ -44,10 +45,16 @@ static ht_cuda_device *device_new(int index)
     if (device != NULL)
         device->plans = ht_cuda_plans_new();
     if (device != NULL && device->plans != NULL)
+        device->blas = ht_cuda_handle_new("cuBLAS", "products", ht_cuda_blas_new,
+                                          ht_cuda_blas_free);
+    if (device != NULL && device->blas != NULL)
         device->staging = ht_cuda_staging_new();
     if (device == NULL || device->staging == NULL) {
         ht_cuda_core->fail("cuda:%d: out of memory on the host", index);
-        ht_cuda_plans_free(device != NULL ? device->plans : NULL);
+        if (device != NULL) {
+            ht_cuda_plans_free(device->plans);
+            ht_cuda_handle_free(device->blas);
+        }
         free(device);
         return NULL;
     }
@@ -92,7 +99,7 @@ static int device_open(int index, void **stream)
     if (error == 0)
         error = load_sort();
     if (error == 0)
-        error = ht_cuda_blas_new(&device->blas, device->stream);
+        ht_cuda_handle_get(device->blas, device);
     if (ht_cuda_check(error, device, "ht_device_get") != 0) {
         close(device);
         return 1;

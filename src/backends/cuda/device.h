@@ -6,12 +6,14 @@
 
 #include <pthread.h>
 
+#include "backends/cuda/retry.h"
 #include "backends/cuda/runtime.h"
 #include "ht/backend.h"
 
 HT_BEGIN_DECLS
 
 struct ht_cuda_fault;
+struct ht_cuda_handle;
 struct ht_cuda_plans;
 struct ht_cuda_staging;
 
@@ -24,7 +26,7 @@ typedef struct ht_cuda_device {
     uint64_t reached; /* a bit for each device whose copies may reach the memory of this one */
 
     bool waits;                  /* for each kernel: HT_CUDA_SYNC */
-    void *blas;                  /* NULL: there is none */
+    struct ht_cuda_handle *blas; /* library/handle.h */
     struct ht_cuda_plans *plans; /* dnn.h */
     struct ht_cuda_fault *fault; /* fault.h */
     pthread_mutex_t noting;      /* of `calls`, of launches that note a fault, and of reports */

@@ -5,6 +5,8 @@
 #ifndef HT_BACKENDS_CUDA_LAUNCH_H
 #define HT_BACKENDS_CUDA_LAUNCH_H
 
+#include "backends/cuda/retry.h"
+
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -30,11 +32,29 @@ static __forceinline__ __device__ uint64_t ht_cuda_published(const uint64_t *at)
     return *(const volatile uint64_t *)at;
 }
 
-#define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
-    (kernel)<<<(blocks), (threads), 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)
+#define HT_CUDA_LAUNCH_ONCE(kernel, blocks, threads, stream, ...) \
+    kernel<<<blocks, threads, 0, (cudaStream_t)stream>>>(__VA_ARGS__)
 #else
 #include "emulate.h"
 #endif
+
+/* CUDA loads the code of a kernel at its first launch, and may find too little memory for it. After a
+ * launch that fails, the rest of a call, which would read its results, is not launched. */
+template <class kernel, class... arguments>
+static inline void ht_cuda_launch(kernel *run, unsigned blocks, unsigned threads, void *stream,
+                                  const arguments &...given)
+{
+    if (!ht_cuda_may_launch())
+        return;
+    int launches = 0;
+
+    do
+        HT_CUDA_LAUNCH_ONCE(run, blocks, threads, stream, given...);
+    while (ht_cuda_launch_again(stream, ++launches));
+}
+
+#define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
+    ht_cuda_launch((kernel), (blocks), (threads), (stream), __VA_ARGS__)
 
 /* A long function, compiled once for all kernels of a file that call it. */
 #define HT_CUDA_FUNCTION [[maybe_unused]] static HT_CUDA_CALLED __device__

@@ -12,10 +12,15 @@ cuda_c_sources = \
 	src/backends/cuda/fault/fault.h \
 	src/backends/cuda/kernels.c \
 	src/backends/cuda/kernels.h \
+	src/backends/cuda/library/handle.c \
+	src/backends/cuda/library/handle.h \
+	src/backends/cuda/library/library.h \
 	src/backends/cuda/memory.c \
 	src/backends/cuda/nn/conv/dnn.h \
 	src/backends/cuda/nn/conv/dnn_plans.c \
 	src/backends/cuda/report.c \
+	src/backends/cuda/retry.c \
+	src/backends/cuda/retry.h \
 	src/backends/cuda/runtime.h \
 	src/backends/cuda/staging.c \
 	src/backends/cuda/staging.h
@@ -111,9 +116,15 @@ cuda_headers = \
 	src/backends/cuda/reduce/scan.h \
 	src/backends/cuda/scratch.h
 
-EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) $(cuda_headers) \
-	src/backends/cuda/blas.c src/backends/cuda/nn/conv/dnn.c src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh \
+# What calls the toolkit's libraries, for which tests have stand-ins, too.
+cuda_library_sources = \
+	src/backends/cuda/library/blas.c \
+	src/backends/cuda/library/library.c \
+	src/backends/cuda/nn/conv/dnn.c \
 	src/backends/cuda/runtime.c
+
+EXTRA_DIST += $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) $(cuda_headers) \
+	$(cuda_library_sources) src/backends/cuda/nvcc.sh src/backends/cuda/registers.sh
 
 # No fused operations: results have the CPU's bits wherever its source is shared. No exceptions: the module is linked to no
 # library of C++.
@@ -131,7 +142,7 @@ am__v_NVCC_0 = @echo "  NVCC    " $@;
 if HT_HAVE_CUDA
 pkglib_LTLIBRARIES = src/backends/cuda/libht_cuda.la
 src_backends_cuda_libht_cuda_la_SOURCES = $(cuda_c_sources) $(cuda_kernel_sources) $(cuda_cub_sources) \
-	src/backends/cuda/blas.c src/backends/cuda/nn/conv/dnn.c src/backends/cuda/runtime.c
+	$(cuda_library_sources)
 src_backends_cuda_libht_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 src_backends_cuda_libht_cuda_la_LIBADD = $(CUDA_LIBS)
 src_backends_cuda_libht_cuda_la_LDFLAGS = -module -avoid-version -shared -no-undefined

@@ -30,7 +30,7 @@ static void *memory_alloc(void *stream, size_t bytes)
     int error = ht_cuda_use(device->index);
 
     if (error == 0)
-        error = ht_cuda_malloc(&memory, bytes, device->stream);
+        error = ht_cuda_allocate(&memory, bytes, device->stream);
     if (error == 0) {
         __atomic_store_n(&device->refused, 0, __ATOMIC_RELAXED);
         return memory;

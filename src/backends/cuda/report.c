@@ -11,7 +11,12 @@ int ht_cuda_check(int error, const ht_cuda_device *device, const char *what)
 {
     if (error == 0)
         return 0;
-    ht_cuda_core->fail("%s: cuda:%d: %s", what, device->index, ht_cuda_text(error));
+    /* libht empties its cache then, and calls again. */
+    if (ht_cuda_is_out_of_memory(error) && !ht_cuda_has_work())
+        ht_cuda_core->fail_as(HT_ERR_MEMORY, "%s: cuda:%d: %s", what, device->index,
+                              ht_cuda_text(error));
+    else
+        ht_cuda_core->fail("%s: cuda:%d: %s", what, device->index, ht_cuda_text(error));
     ht_cuda_launched(); /* clears the runtime's error, so that no launch reports it again */
     return 1;
 }
@@ -33,6 +38,7 @@ int ht_cuda_check_late(int error, const ht_cuda_device *device)
 
 int ht_cuda_begin(const ht_cuda_device *device, const ht_kernel_call *call)
 {
+    ht_cuda_set_work(false);
     return ht_cuda_check(ht_cuda_use(device->index), device, call->what);
 }
 

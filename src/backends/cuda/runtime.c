@@ -71,6 +71,11 @@ int ht_cuda_launched(void)
     return (int)cudaGetLastError();
 }
 
+int ht_cuda_peek(void)
+{
+    return (int)cudaPeekAtLastError();
+}
+
 int ht_cuda_stream_new(void **stream)
 {
     return (int)cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking);
@@ -147,27 +152,21 @@ int ht_cuda_keep_memory(int index, uint64_t bytes)
     return error;
 }
 
-/* Gives back what the pool of the thread's device keeps. */
-static bool trim_pool(void *stream)
+int ht_cuda_trim(void *stream)
 {
     cudaMemPool_t pool;
-    int index;
+    int index, error = (int)cudaStreamSynchronize(stream);
 
-    return cudaStreamSynchronize(stream) == cudaSuccess && cudaGetDevice(&index) == cudaSuccess &&
-           cudaDeviceGetDefaultMemPool(&pool, index) == cudaSuccess &&
-           cudaMemPoolTrimTo(pool, 0) == cudaSuccess;
+    if (error == 0)
+        error = (int)cudaGetDevice(&index);
+    if (error == 0)
+        error = (int)cudaDeviceGetDefaultMemPool(&pool, index);
+    return error != 0 ? error : (int)cudaMemPoolTrimTo(pool, 0);
 }
 
-/* Memory that the pool keeps may lie in pieces that are too short. */
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream)
 {
-    int error = (int)cudaMallocAsync(memory, bytes, stream);
-
-    if (error == cudaErrorMemoryAllocation && trim_pool(stream)) {
-        cudaGetLastError(); /* so that no launch reports it */
-        error = (int)cudaMallocAsync(memory, bytes, stream);
-    }
-    return error;
+    return (int)cudaMallocAsync(memory, bytes, stream);
 }
 
 int ht_cuda_free(void *memory, void *stream)

@@ -47,6 +47,7 @@ int ht_cuda_use(int index);                      /* the device of the thread */
 int ht_cuda_get_properties(int index, ht_cuda_properties *properties);
 int ht_cuda_get_memory(int index, ht_cuda_memory *memory);
 int ht_cuda_launched(void); /* the error of the launch before, which is gone then */
+int ht_cuda_peek(void);     /* the same error, which stays */
 
 int ht_cuda_stream_new(void **stream);
 int ht_cuda_stream_free(void *stream);
@@ -69,6 +70,8 @@ int ht_cuda_keep_memory(int index, uint64_t bytes);
 /* In the order of the stream; the memory is aligned to at least 256 bytes. */
 int ht_cuda_malloc(void **memory, size_t bytes, void *stream);
 int ht_cuda_free(void *memory, void *stream);
+int ht_cuda_trim(
+    void *stream); /* waits, and gives back what the pool of the thread's device keeps */
 int ht_cuda_copy(void *to, const void *from, size_t bytes, void *stream);
 int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, size_t bytes,
                       void *stream);
@@ -77,8 +80,8 @@ int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, 
  */
 int ht_cuda_share(int index, int other);
 
-/* cuBLAS for a stream. *blas is NULL, without an error, if there is none that works. */
-int ht_cuda_blas_new(void **blas, void *stream);
+/* cuBLAS for a stream: as ht_cuda_make_handle (library/handle.h). */
+int ht_cuda_blas_new(void **blas, void *stream, char *missing);
 void ht_cuda_blas_free(void *blas);
 int ht_cuda_blas_multiply(void *blas, const ht_cuda_product *product);
 

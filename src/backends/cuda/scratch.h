@@ -43,7 +43,7 @@ static inline unsigned ht_cuda_blocks(const ht_cuda_device *device, int64_t work
 static inline void *ht_cuda_scratch(const ht_cuda_device *device, size_t bytes, const char *what)
 {
     void *memory = NULL;
-    const int error = ht_cuda_malloc(&memory, bytes, device->stream);
+    const int error = ht_cuda_allocate(&memory, bytes, device->stream);
 
     if (error == 0)
         return memory;

@@ -56,7 +56,7 @@ inline uint64_t ht_cuda_published(const uint64_t *at)
 }
 
 /* emulated_runtime.cc: the work is done in the stream's turn. */
-void emulated_launch(void *stream, std::function<void()> work);
+void emulated_launch(void *stream, const void *code, std::function<void()> work);
 
 /* The order asked for now. */
 enum emulated_order { EMULATED_FORWARD, EMULATED_BACKWARD, EMULATED_MIXED };
@@ -89,7 +89,7 @@ template <class kernel, class... arguments>
 void emulated_grid(kernel *run, unsigned blocks, unsigned threads, void *stream, arguments... given)
 {
     (emulated_spoil(given, 0), ...);
-    emulated_launch(stream, [=] {
+    emulated_launch(stream, (const void *)run, [=] {
         const emulated_order order = emulated_get_order();
 
         gridDim.x = blocks;
@@ -104,7 +104,7 @@ void emulated_grid(kernel *run, unsigned blocks, unsigned threads, void *stream,
     });
 }
 
-#define HT_CUDA_LAUNCH(kernel, blocks, threads, stream, ...) \
-    emulated_grid((kernel), (blocks), (threads), (stream), __VA_ARGS__)
+#define HT_CUDA_LAUNCH_ONCE(kernel, blocks, threads, stream, ...) \
+    emulated_grid(kernel, blocks, threads, stream, __VA_ARGS__)
 
 #endif

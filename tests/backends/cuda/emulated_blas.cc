@@ -4,9 +4,16 @@
 #include "core/base/half.h"
 #include "emulated_runtime.h"
 
-int ht_cuda_blas_new(void **blas, void *handle)
+int ht_cuda_blas_new(void **blas, void *handle, char *)
 {
-    *blas = emulated_is("EMULATED_BLAS", "no") ? NULL : handle;
+    ALONE;
+    *blas = NULL;
+    if (emulated_is("EMULATED_BLAS", "no"))
+        return 0;
+    if (!emulated_take(static_cast<stream *>(handle)->device,
+                       (size_t)emulated_setting("EMULATED_HANDLE", 0)))
+        return NO_MEMORY;
+    *blas = handle;
     return 0;
 }
 

@@ -16,9 +16,16 @@ struct emulated_plan {
 
 static int plans[MAX_DEVICES];
 
-int ht_cuda_dnn_new(void **dnn, void *handle)
+int ht_cuda_dnn_new(void **dnn, void *handle, char *)
 {
-    *dnn = emulated_is("EMULATED_DNN", "no") ? NULL : handle;
+    ALONE;
+    *dnn = NULL;
+    if (emulated_is("EMULATED_DNN", "no"))
+        return 0;
+    if (!emulated_take(static_cast<stream *>(handle)->device,
+                       (size_t)emulated_setting("EMULATED_HANDLE", 0)))
+        return NO_MEMORY;
+    *dnn = handle;
     return 0;
 }
 

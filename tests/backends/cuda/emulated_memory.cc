@@ -36,9 +36,23 @@ int ht_cuda_get_memory(int index, ht_cuda_memory *bytes)
     ALONE;
     const size_t total = (size_t)emulated_setting("EMULATED_MEMORY", 1 << 30);
 
-    *bytes = {total, total - emulated_devices[index].used, emulated_devices[index].used,
-              emulated_devices[index].peak};
+    *bytes = {total, total - emulated_devices[index].used - emulated_devices[index].kept,
+              emulated_devices[index].used, emulated_devices[index].peak};
     return 0;
+}
+
+static bool has_room(const emulated_device &device, size_t bytes)
+{
+    return device.used + device.kept + bytes <=
+           (size_t)emulated_setting("EMULATED_MEMORY", 1 << 30);
+}
+
+bool emulated_take(int device, size_t bytes)
+{
+    if (!has_room(emulated_devices[device], bytes))
+        return false;
+    emulated_devices[device].used += bytes;
+    return true;
 }
 
 /* What is in it shows when it is read before it is written. */
@@ -51,11 +65,13 @@ int ht_cuda_malloc(void **made, size_t bytes, void *handle)
 
     if (s->device != emulated_current)
         return BAD_STREAM;
-    if (device->used + room > (size_t)emulated_setting("EMULATED_MEMORY", 1 << 30))
-        return NO_MEMORY;
+    if (room <= device->kept)
+        device->kept -= room;
+    else if (!has_room(*device, room))
+        return emulated_last_error = NO_MEMORY;
     *made = aligned_alloc(256, room);
     if (*made == NULL)
-        return NO_MEMORY;
+        return emulated_last_error = NO_MEMORY;
     memset(*made, 0xa5, room);
     memory[emulated_current][static_cast<char *>(*made)] = room;
     device->used += room;
@@ -74,9 +90,20 @@ int ht_cuda_free(void *at, void *handle)
         return BAD_STREAM;
     emulated_run_until(s, s->given);
     emulated_devices[s->device].used -= block->second;
+    emulated_devices[s->device].kept += block->second;
     memory[s->device].erase(block);
     free(at);
     return 0;
+}
+
+int ht_cuda_trim(void *handle)
+{
+    ALONE;
+    stream *s = static_cast<stream *>(handle);
+
+    emulated_run_until(s, s->given);
+    emulated_devices[s->device].kept = 0;
+    return emulated_devices[s->device].error;
 }
 
 /* The count begins anew with each value. */

@@ -8,6 +8,8 @@
  * - EMULATED_RUN=now: does the work at once
  * - EMULATED_ORDER=forward|backward|mixed: of threads and blocks; read at each launch
  * - EMULATED_MEMORY=N: bytes that a device has, 1 GiB by default
+ * - EMULATED_CODE=N: a kernel that is launched first from now on takes so many bytes for its code;
+ *   EMULATED_HANDLE=N: and so does each handle of cuBLAS and cuDNN
  * - EMULATED_PAUSE=N: a thread waits for N microseconds after a launch, so that others go on
  * - EMULATED_FAULT=N: the N-th kernel of a device accesses an address that is none
  * - EMULATED_COPY_FAULT=N: the N-th copy from now on fails, unless it is one on a device
@@ -22,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <set>
 
 #include "emulate.h"
 #include "emulated_runtime.h"
@@ -59,7 +63,22 @@ bool emulated_has_flaw(const char *which)
     return emulated_is("EMULATED_FLAW", which);
 }
 
-static void launch(void *handle, std::function<void()> work)
+/* The kernels whose code the devices have. */
+static std::set<std::pair<int, const void *>> loaded;
+
+static bool load(int device, const void *code)
+{
+    const long bytes = emulated_setting("EMULATED_CODE", 0);
+
+    if (bytes == 0 || loaded.count({device, code}) > 0)
+        return true;
+    if (!emulated_take(device, (size_t)bytes))
+        return false;
+    loaded.insert({device, code});
+    return true;
+}
+
+static void launch(void *handle, const void *code, std::function<void()> work)
 {
     ALONE;
     stream *s = static_cast<stream *>(handle);
@@ -69,17 +88,21 @@ static void launch(void *handle, std::function<void()> work)
         emulated_last_error = BAD_STREAM;
         return;
     }
+    if (!load(s->device, code)) {
+        emulated_last_error = NO_MEMORY;
+        return;
+    }
     if (++device->kernels == emulated_setting("EMULATED_FAULT", 0))
         emulated_give(s, [=] { device->error = ILLEGAL; });
     else
         emulated_give(s, std::move(work), true);
 }
 
-void emulated_launch(void *handle, std::function<void()> work)
+void emulated_launch(void *handle, const void *code, std::function<void()> work)
 {
     const long pause = emulated_setting("EMULATED_PAUSE", 0);
 
-    launch(handle, std::move(work));
+    launch(handle, code, std::move(work));
     if (pause > 0)
         usleep((useconds_t)pause);
 }
@@ -125,7 +148,7 @@ bool ht_cuda_is_not_ready(int error)
 
 int ht_cuda_count(int *count)
 {
-    *count = (int)emulated_setting("EMULATED_DEVICES", MAX_DEVICES);
+    *count = (int)emulated_setting("EMULATED_DEVICES", DEVICES);
     return *count == 0 ? NO_DRIVER : 0;
 }
 
@@ -151,6 +174,12 @@ int ht_cuda_get_properties(int index, ht_cuda_properties *properties)
         return BAD_DEVICE;
     *properties = {(size_t)emulated_setting("EMULATED_MEMORY", 1 << 30), 2, 9, 0, true};
     return 0;
+}
+
+int ht_cuda_peek(void)
+{
+    ALONE;
+    return emulated_last_error;
 }
 
 int ht_cuda_launched(void)

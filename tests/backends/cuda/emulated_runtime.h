@@ -19,7 +19,8 @@ enum {
     BAD_STREAM = 400,
     NOT_READY = 600,
     ILLEGAL = 700,
-    MAX_DEVICES = 8
+    DEVICES = 8, /* unless EMULATED_DEVICES says how many */
+    MAX_DEVICES = 11
 };
 
 struct work_piece {
@@ -39,7 +40,7 @@ struct event {
 };
 
 struct emulated_device {
-    size_t used, peak;
+    size_t used, peak, kept; /* kept: freed, and still the pool's */
     long kernels;
     int error; /* that stays, as CUDA's do */
 };
@@ -68,6 +69,10 @@ inline int emulated_error_now(void)
 {
     return emulated_devices[emulated_current].error;
 }
+
+/* emulated_memory.cc. Takes memory of a device that is neither used nor the pool's, for good; false:
+ * there is too little. */
+bool emulated_take(int device, size_t bytes);
 
 /* emulated_streams.cc. Work for a stream; and until `target` pieces of it are done. */
 void emulated_give(stream *s, std::function<void()> work, bool is_kernel = false);

@@ -37,8 +37,11 @@ static int ht_cuda_with_sorted(ht_cuda_device *device, const ht_kernel_call *cal
                 pairs.value[k] = memory + (2 + k) * room;
             }
             make(pairs.key[0], pairs.value[0]);
-            if (ht_cuda_check(ht_cuda_sort(&pairs, memory + 4 * room, bytes, device->stream),
-                              device, call->what) != 0)
+            int error = ht_cuda_sort(&pairs, memory + 4 * room, bytes, device->stream);
+
+            if (ht_cuda_try_again(error, device->stream))
+                error = ht_cuda_sort(&pairs, memory + 4 * room, bytes, device->stream);
+            if (ht_cuda_check(error, device, call->what) != 0)
                 return 1;
             use(pairs.key[1], pairs.value[1]);
             return 0;

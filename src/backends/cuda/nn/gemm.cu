@@ -4,6 +4,7 @@
  * cuBLAS have a plain kernel, a thread for each element of c. */
 #include "backends/cuda/axes.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/library/handle.h"
 #include "backends/cuda/nn/product.h"
 #include "backends/cuda/scratch.h"
 
@@ -33,6 +34,19 @@ static ht_cuda_product transposed(const ht_gemm_call *g)
     p.alpha = g->alpha;
     p.beta = g->beta;
     return p;
+}
+
+/* cuBLAS may need memory for a product, and begins with that. */
+static int multiply_by_blas(const ht_cuda_device *device, void *blas, const ht_cuda_product *p,
+                            const char *what)
+{
+    int error = ht_cuda_blas_multiply(blas, p);
+
+    if (ht_cuda_try_again(error, device->stream))
+        error = ht_cuda_blas_multiply(blas, p);
+    if (error == 0)
+        ht_cuda_set_work(true);
+    return ht_cuda_check(error, device, what);
 }
 
 /* A complex x keeps its infinities: the product with `factor` and an imaginary part of 0 would not. */

@@ -59,10 +59,12 @@ static int NAME(multiply)(const ht_cuda_device *device, const ht_gemm_call *call
         HT_CUDA_LAUNCH_EACH(device, NAME(put_bias), work, g, lengths, bias, c, true, false);
         g.beta = 1;
     }
-    if (device->blas != NULL) {
+    void *blas = ht_cuda_handle_get(device->blas, device);
+
+    if (blas != NULL) {
         const ht_cuda_product p = transposed(&g);
 
-        failed = ht_cuda_check(ht_cuda_blas_multiply(device->blas, &p), device, g.call.what);
+        failed = multiply_by_blas(device, blas, &p, g.call.what);
     } else {
         HT_CUDA_LAUNCH_EACH(device, NAME(plain_product), work, g, lengths,
                             static_cast<const T *>(g.a.data), static_cast<const T *>(g.b.data), c);

@@ -8,17 +8,17 @@
  * do not have it. */
 #include "backends/cuda/nn/conv/dnn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "backends/cuda/library/handle.h"
 
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #endif
 
 #if defined CUDNN_MAJOR && CUDNN_MAJOR >= 9 /* whose errors have categories */
-#include <dlfcn.h>
-
-#define TEXT_OF(x)  TEXT_OF_(x)
-#define TEXT_OF_(x) #x
+#include "backends/cuda/library/library.h"
 
 #define MOST_BYTES ((size_t)256 << 20) /* of scratch memory */
 
@@ -39,7 +39,6 @@ enum { ALGORITHMS = 32, MOST_AXES = 2 + 3 };
 /* clang-format on */
 
 typedef struct dnn {
-    void *library;
     cudnnHandle_t handle;
 #define FIELD(name) __typeof__(cudnn##name) *name;
     FUNCTIONS(FIELD)
@@ -68,37 +67,38 @@ static int error_of(cudnnStatus_t status)
     }
 }
 
-static bool find_functions(dnn *d)
-{
-    bool all = true;
+static const char *const files[] = {"libcudnn.so." HT_CUDA_TEXT_OF(CUDNN_MAJOR), NULL};
 
-#define FIND(name)                                         \
-    *(void **)&d->name = dlsym(d->library, "cudnn" #name); \
-    all = all && d->name != NULL;
-    FUNCTIONS(FIND)
-#undef FIND
-    return all;
-}
+static const ht_cuda_symbol symbols[] = {
+#define ROW(name) {"cudnn" #name, offsetof(dnn, name)},
+    FUNCTIONS(ROW)
+#undef ROW
+        {NULL, 0}};
 
-int ht_cuda_dnn_new(void **made, void *stream)
+int ht_cuda_dnn_new(void **made, void *stream, char *missing)
 {
     dnn *d = calloc(1, sizeof *d);
+    cudnnStatus_t status;
 
     *made = NULL;
     if (d == NULL)
         return cudaErrorMemoryAllocation;
-    d->library = dlopen("libcudnn.so." TEXT_OF(CUDNN_MAJOR), RTLD_NOW | RTLD_LOCAL);
-    if (d->library == NULL || !find_functions(d) ||
-        d->Create(&d->handle) != CUDNN_STATUS_SUCCESS || /* it has no memory, for example */
-        d->SetStream(d->handle, stream) != CUDNN_STATUS_SUCCESS) {
-        ht_cuda_dnn_free(d);
+    if (!ht_cuda_library_load(files, symbols, d, missing, HT_CUDA_MISSING_ROOM)) {
+        free(d);
         return 0;
+    }
+    status = d->Create(&d->handle);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = d->SetStream(d->handle, stream);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        snprintf(missing, HT_CUDA_MISSING_ROOM, "cudnnCreate: status %d", (int)status);
+        ht_cuda_dnn_free(d);
+        return error_of(status);
     }
     *made = d;
     return 0;
 }
 
-/* The library stays: it may have threads and handlers of its own. */
 void ht_cuda_dnn_free(void *made)
 {
     dnn *d = made;
@@ -285,9 +285,10 @@ int ht_cuda_dnn_run(void *made, const ht_cuda_conv_plan *of, const ht_cuda_conv_
     return *done ? error_of(status) : 0;
 }
 #else
-int ht_cuda_dnn_new(void **made, void *stream)
+int ht_cuda_dnn_new(void **made, void *stream, char *missing)
 {
     (void)stream;
+    (void)missing;
     *made = NULL;
     return 0;
 }

@@ -34,8 +34,8 @@ typedef struct ht_cuda_conv_memory {
     void *x, *weight, *y, *scratch;
 } ht_cuda_conv_memory;
 
-/* cuDNN for a stream. *dnn is NULL, without an error, if there is none that works. */
-int ht_cuda_dnn_new(void **dnn, void *stream);
+/* cuDNN for a stream: as ht_cuda_make_handle (library/handle.h). */
+int ht_cuda_dnn_new(void **dnn, void *stream, char *missing);
 void ht_cuda_dnn_free(void *dnn);
 
 /* plan->handle is NULL if cuDNN has no way to do this that repeats its bits. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/library/handle.h"
 #include "backends/cuda/nn/conv/dnn.h"
 
 struct entry {
@@ -15,8 +16,8 @@ struct entry {
 
 struct ht_cuda_plans {
     pthread_mutex_t mutex; /* of what follows: several threads may use the device */
-    bool tried;            /* to load the library */
-    void *dnn;             /* NULL: there is none */
+    struct ht_cuda_handle *library;
+    void *dnn; /* NULL: there is none, or none yet */
     struct entry entry[HT_CUDA_PLANS], *taken;
     int used, oldest;
 };
@@ -25,8 +26,14 @@ struct ht_cuda_plans *ht_cuda_plans_new(void)
 {
     struct ht_cuda_plans *plans = calloc(1, sizeof *plans);
 
-    if (plans != NULL)
-        pthread_mutex_init(&plans->mutex, NULL);
+    if (plans == NULL)
+        return NULL;
+    plans->library = ht_cuda_handle_new("cuDNN", "convolutions", ht_cuda_dnn_new, ht_cuda_dnn_free);
+    if (plans->library == NULL) {
+        free(plans);
+        return NULL;
+    }
+    pthread_mutex_init(&plans->mutex, NULL);
     return plans;
 }
 
@@ -43,8 +50,7 @@ void ht_cuda_plans_free(struct ht_cuda_plans *plans)
         return;
     for (int i = 0; i < plans->used; i++)
         entry_free(plans, &plans->entry[i]);
-    if (plans->dnn != NULL)
-        ht_cuda_dnn_free(plans->dnn);
+    ht_cuda_handle_free(plans->library);
     pthread_mutex_destroy(&plans->mutex);
     free(plans);
 }
@@ -54,18 +60,6 @@ static bool is_off(void)
     const char *text = getenv("HT_CUDA_CUDNN");
 
     return text != NULL && strcmp(text, "0") == 0;
-}
-
-static bool has_library(const ht_cuda_device *device, struct ht_cuda_plans *plans)
-{
-    if (plans->tried)
-        return plans->dnn != NULL;
-    plans->tried = true;
-    if (ht_cuda_dnn_new(&plans->dnn, device->stream) != 0)
-        plans->dnn = NULL;
-    ht_cuda_core->log(2 /* information */, "cuda:%d: convolutions run %s cuDNN", device->index,
-                      plans->dnn != NULL ? "by" : "without");
-    return plans->dnn != NULL;
 }
 
 static const char *name_of(int dtype)
@@ -130,7 +124,8 @@ const ht_cuda_conv_plan *ht_cuda_plans_take(ht_cuda_device *device, const ht_cud
         return NULL;
     pthread_mutex_lock(&plans->mutex);
     plans->taken = NULL;
-    if (has_library(device, plans)) {
+    plans->dnn = ht_cuda_handle_get(plans->library, device);
+    if (plans->dnn != NULL) {
         plans->taken = find(plans, conv);
         if (plans->taken == NULL) {
             plans->taken = add(plans, conv);
@@ -154,13 +149,17 @@ int ht_cuda_plans_run(ht_cuda_device *device, const ht_cuda_conv_memory *memory,
 {
     struct ht_cuda_plans *plans = device->plans;
     bool done = true;
-    const int error = ht_cuda_dnn_run(plans->dnn, &plans->taken->plan, memory, adds, &done);
+    int error = ht_cuda_dnn_run(plans->dnn, &plans->taken->plan, memory, adds, &done);
 
+    if (done && ht_cuda_try_again(error, device->stream))
+        error = ht_cuda_dnn_run(plans->dnn, &plans->taken->plan, memory, adds, &done);
     if (done && ht_cuda_is_out_of_memory(error)) { /* libht empties its cache, and calls again */
         ht_cuda_core->fail_as(HT_ERR_MEMORY, "cuda:%d: cuDNN has too little memory for %s",
                               device->index, what);
         return 1;
     }
+    if (done && error == 0)
+        ht_cuda_set_work(true);
     if (done)
         return ht_cuda_check(error, device, what);
     ht_cuda_dnn_plan_free(plans->dnn, &plans->taken->plan);

@@ -2,19 +2,18 @@
  *
  * Matrix products by cuBLAS, which is loaded when a device is opened: a machine without it has the
  * module all the same. */
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "backends/cuda/library/handle.h"
 #include "backends/cuda/runtime.h"
 
 #if __has_include(<cublas_v2.h>)
 #include <cublas_v2.h>
-#include <dlfcn.h>
 
-#define TEXT_OF(x)  TEXT_OF_(x)
-#define TEXT_OF_(x) #x
+#include "backends/cuda/library/library.h"
 
 typedef struct blas {
-    void *library;
     cublasHandle_t handle;
     cublasStatus_t (*create)(cublasHandle_t *handle), (*destroy)(cublasHandle_t handle);
     cublasStatus_t (*set_stream)(cublasHandle_t handle, cudaStream_t stream);
@@ -43,18 +42,17 @@ static int error_of(cublasStatus_t status)
     }
 }
 
-static bool find_functions(blas *b)
-{
-    *(void **)&b->create = dlsym(b->library, "cublasCreate_v2");
-    *(void **)&b->destroy = dlsym(b->library, "cublasDestroy_v2");
-    *(void **)&b->set_stream = dlsym(b->library, "cublasSetStream_v2");
-    *(void **)&b->set_mode = dlsym(b->library, "cublasSetMathMode");
-    *(void **)&b->multiply = dlsym(b->library, "cublasGemmStridedBatchedEx_64");
-    return b->create != NULL && b->destroy != NULL && b->set_stream != NULL &&
-           b->set_mode != NULL && b->multiply != NULL;
-}
+static const char *const files[] = {"libcublas.so." HT_CUDA_TEXT_OF(CUBLAS_VER_MAJOR), NULL};
 
-int ht_cuda_blas_new(void **made, void *stream)
+static const ht_cuda_symbol symbols[] = {
+    {"cublasCreate_v2", offsetof(blas, create)},
+    {"cublasDestroy_v2", offsetof(blas, destroy)},
+    {"cublasSetStream_v2", offsetof(blas, set_stream)},
+    {"cublasSetMathMode", offsetof(blas, set_mode)},
+    {"cublasGemmStridedBatchedEx_64", offsetof(blas, multiply)},
+    {NULL, 0}};
+
+int ht_cuda_blas_new(void **made, void *stream, char *missing)
 {
     blas *b = calloc(1, sizeof *b);
     cublasStatus_t status;
@@ -62,9 +60,8 @@ int ht_cuda_blas_new(void **made, void *stream)
     *made = NULL;
     if (b == NULL)
         return cudaErrorMemoryAllocation;
-    b->library = dlopen("libcublas.so." TEXT_OF(CUBLAS_VER_MAJOR), RTLD_NOW | RTLD_LOCAL);
-    if (b->library == NULL || !find_functions(b)) {
-        ht_cuda_blas_free(b);
+    if (!ht_cuda_library_load(files, symbols, b, missing, HT_CUDA_MISSING_ROOM)) {
+        free(b);
         return 0;
     }
     status = b->create(&b->handle);
@@ -72,15 +69,15 @@ int ht_cuda_blas_new(void **made, void *stream)
         status = b->set_stream(b->handle, stream);
     if (status == CUBLAS_STATUS_SUCCESS) /* parts of a sum stay in float32, too */
         status = b->set_mode(b->handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
-    if (status != CUBLAS_STATUS_SUCCESS) { /* it has no memory, for example */
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        snprintf(missing, HT_CUDA_MISSING_ROOM, "cublasCreate: status %d", (int)status);
         ht_cuda_blas_free(b);
-        return 0;
+        return error_of(status);
     }
     *made = b;
     return 0;
 }
 
-/* The library stays: it may have threads and handlers of its own. */
 void ht_cuda_blas_free(void *made)
 {
     blas *b = made;
@@ -118,9 +115,10 @@ int ht_cuda_blas_multiply(void *made, const ht_cuda_product *p)
         p->c_step, p->batch, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 #else
-int ht_cuda_blas_new(void **made, void *stream)
+int ht_cuda_blas_new(void **made, void *stream, char *missing)
 {
     (void)stream;
+    (void)missing;
     *made = NULL;
     return 0;
 }
