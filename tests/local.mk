@@ -32,6 +32,7 @@ core_tests = \
 	tests/backends/cuda/test_cuda_index.c \
 	tests/backends/cuda/test_cuda_library.c \
 	tests/backends/cuda/test_cuda_memory.c \
+	tests/backends/cuda/test_cuda_norm.c \
 	tests/backends/cuda/test_cuda_reduce.c \
 	tests/backends/cuda/test_cuda_rows.c \
 	tests/backends/cuda/test_cuda_share.c \
