@@ -307,8 +307,10 @@ static void test_zeros_beside_small_squares(void **state)
         ht_tensor *two[2];
 
         two[i % 2] = ht_zeros(HT_SHAPE(3), i < 2 ? HT_FLOAT32 : HT_FLOAT64, HT_LOCAL);
-        two[1 - i % 2] = ht_array((double[]){3e-200, 0, -4e-200}, HT_SHAPE(3), HT_FLOAT64, HT_LOCAL);
-        assert_true(fabs(ht_get_total_norm(ht_value_tensors(2, two), 2, true) / 5e-200 - 1) <= 1e-15);
+        two[1 - i % 2] = ht_array((double[]){3e-200, 0, -4e-200}, HT_SHAPE(3), HT_FLOAT64,
+                                  HT_LOCAL);
+        assert_true(fabs(ht_get_total_norm(ht_value_tensors(2, two), 2, true) / 5e-200 - 1) <=
+                    1e-15);
     }
 }
 

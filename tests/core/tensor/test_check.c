@@ -54,9 +54,9 @@ static void a_slab_without_memory_is_an_error_of_all_ranks(void **state)
     bounds->start[0] = 0;
     for (int r = 1; r <= ht_test_size; r++)
         bounds->start[r] = 2;
-    HT_TEST_EXPECT_ERROR(ht__body_new("test", HT_COMM_WORLD, ht_get_device(), HT_FLOAT64, 2, shape,
-                                      0, bounds),
-                         HT_ERR_MEMORY, "test: out of memory: float64 of shape (2, 35184372088832)");
+    HT_TEST_EXPECT_ERROR(
+        ht__body_new("test", HT_COMM_WORLD, ht_get_device(), HT_FLOAT64, 2, shape, 0, bounds),
+        HT_ERR_MEMORY, "test: out of memory: float64 of shape (2, 35184372088832)");
     ht_release(bounds);
 }
 

@@ -52,7 +52,8 @@ static void test_models_of_different_sizes(void **state)
 static void test_models_of_different_counts(void **state)
 {
     (void)state;
-    for (int exchange_momentum = 0; exchange_momentum < 2 && ht_test_size > 1; exchange_momentum++) {
+    for (int exchange_momentum = 0; exchange_momentum < 2 && ht_test_size > 1;
+         exchange_momentum++) {
         ht_comm *comm = nodes_of(1);
         ht_module *net = ht_nn_linear_ext(3, 2, ht_test_rank != 1);
         ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 1, NULL);

@@ -211,9 +211,10 @@ static void the_state_of_another_optimizer_is_refused(void **state)
     (void)state;
     adam = set_daso(1, net, ht_optim_adam(trainable(net), 0.05, NULL), 2, BATCHES, &o);
     ht_comm_set_errhandler(sgd.comm, HT_ERRORS_RETURN);
-    refuses(&sgd, ht_daso_state_dict(adam.daso),
-            "ht_daso_load_state_dict: the state has tensor 1 of parameter 0, which SGD lacks; is it "
-            "of another optimizer?");
+    refuses(
+        &sgd, ht_daso_state_dict(adam.daso),
+        "ht_daso_load_state_dict: the state has tensor 1 of parameter 0, which SGD lacks; is it "
+        "of another optimizer?");
     assert_null(ht_optimizer_state(sgd.optimizer, 0, "momentum_buffer"));
     assert_non_null(ht_optimizer_state_dict(sgd.optimizer));
     end(&adam);
