@@ -147,9 +147,9 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  *
  * With several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those
  * that made its inputs. If none has failed, it takes all whose forward pass has no backward pass yet
- * and whose graph was not freed before the error. That is too much where the loss of a discriminator
- * fails while its generator waits. Call this with NULL then, for each wrapper that the loss would
- * have reached, the one that ran last first.
+ * and whose graph this thread had not freed before the error. That is too much where the loss of a
+ * discriminator fails while its generator waits. Call this with NULL then, for each wrapper that the
+ * loss would have reached, the one that ran last first.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.

@@ -64,9 +64,8 @@ struct ht_data_parallel {
     int64_t rows[2];      /* of the last forward pass's inputs: the first, and one that differs */
     ht_dp_forward *armed; /* owned; in their order */
     int armed_count, armed_capacity;
-    ht_origin
-        *origin;    /* retained; of the forward pass that runs, of two the inner one; NULL: none */
-    bool pass_sync; /* of the backward pass that begins: what its forward pass decided, */
+    ht_origin *origin;    /* retained; of the forward pass that runs, the innermost; NULL: none */
+    bool pass_sync;       /* of the backward pass that begins: what its forward pass decided, */
     double pass_weight;   /* and its weight */
     bool begins;          /* it is one of this wrapper */
     int group;            /* passes of the unfinished group; 0: none */
