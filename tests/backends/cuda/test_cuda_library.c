@@ -1,4 +1,4 @@
-/* ranks 1 */
+/* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Loads libraries, of which there may be none, or one without a function that is needed. */
 #include <math.h>
