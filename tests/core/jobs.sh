@@ -21,7 +21,7 @@ says 'different errors' 'ht: ranks 0-1: ht_job: half 0
 ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
 says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
 says 'elements whose memory is away' \
-    'ht: ranks 0-1: fc1.weight: its elements are accessed while its memory is away' 2 "$job" away
+    'ht: ranks 0-1: fc1.weight: its elements are accessed while its memory is released temporarily' 2 "$job" away
 says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
     'ht: ranks 0, 2: ht_barrier: the other ranks did not arrive within 3 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \

@@ -167,7 +167,8 @@ static void the_address_of_memory_put_away_is_an_error(void **state)
     ht__storage_put_away(x->body->storage, "fc1.weight");
     assert_null(ht_tensor_mutable_data(ht_narrow(x, 0, 0, 1)));
     assert_int_equal(ht_error_get(&message), HT_ERR_STATE);
-    assert_string_equal(message, "ht_tensor_data: the memory of fc1.weight is away");
+    assert_string_equal(message,
+                        "ht_tensor_data: the memory of fc1.weight is released temporarily");
     ht_error_clear();
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     assert_true(ht__storage_bring_back(x->body->storage));
