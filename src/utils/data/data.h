@@ -151,7 +151,7 @@ ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
 /* ---- reader.c: batches in order -------------------------------------------------------------- */
 /* One batch and the memory it uses. Touched by the reading thread until it is handed over. */
 typedef struct ht__made {
-    ht_tensor *raw[HT_MAX_ARRAYS];     /* owned; reused when there is no other reference */
+    ht_tensor *raw[HT_MAX_ARRAYS];     /* owned; reused if nothing else refers to it */
     ht_tensor *arrays[HT_MAX_ARRAYS];  /* owned; what the transform returned */
     ht_side_copy ahead[HT_MAX_ARRAYS]; /* of them to the device, until they are handed over */
     int64_t *ids;                      /* of `rows`; there is room for `room` */
@@ -197,7 +197,7 @@ void ht__made_free(ht__made *made, int arrays);
 void ht__made_settle(ht__made *made, int arrays); /* waits for its copies; it may have more */
 
 /* ---- batch.c: from rows in memory to what the program gets ----------------------------------- */
-/* Raw tensors of made->rows rows in made->raw; reused if there is no other reference. */
+/* Makes made->raw: tensors of made->rows rows. One to which nothing else refers is reused. */
 ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset);
 
 /* Runs the transform on each raw tensor and moves the results to the device. */

@@ -140,17 +140,32 @@ static void compute(ht_device *device)
     ht_scope_close(scope);
 }
 
-static void handles_are_made_when_there_is_memory(void **state)
+/* From now on, log lines are counted. Returns the level to give back to log_again. */
+static ht_log_level count_logs(void)
 {
     const ht_log_level level = ht_log_get_level();
+
+    memset(counts, 0, sizeof counts);
+    ht_log_set_sink(count_lines, NULL);
+    ht_log_set_level(HT_LOG_INFO);
+    return level;
+}
+
+static void log_again(ht_log_level level)
+{
+    ht_log_set_sink(NULL, NULL);
+    ht_log_set_level(level);
+}
+
+static void handles_are_made_when_there_is_memory(void **state)
+{
+    ht_log_level level;
     ht_device *device;
 
     (void)state;
     if (!has_more_devices())
         HT_TEST_SKIP("cuda:0 is not emulated");
-    memset(counts, 0, sizeof counts);
-    ht_log_set_sink(count_lines, NULL);
-    ht_log_set_level(HT_LOG_INFO);
+    level = count_logs();
     set_bytes("EMULATED_MEMORY", 1024L * KIB);
     set_bytes("EMULATED_HANDLE", 2048L * KIB);
     device = ht_device_get("cuda:9");
@@ -161,29 +176,25 @@ static void handles_are_made_when_there_is_memory(void **state)
     compute(device);
     compute(device);
     expect_counts(1, 1, 1, 1);
-    ht_log_set_sink(NULL, NULL);
-    ht_log_set_level(level);
+    log_again(level);
 }
 
 static void handles_take_what_the_pool_kept(void **state)
 {
-    const ht_log_level level = ht_log_get_level();
+    ht_log_level level;
     ht_device *device;
 
     (void)state;
     if (!has_more_devices())
         HT_TEST_SKIP("cuda:0 is not emulated");
-    memset(counts, 0, sizeof counts);
-    ht_log_set_sink(count_lines, NULL);
-    ht_log_set_level(HT_LOG_INFO);
+    level = count_logs();
     set_bytes("EMULATED_MEMORY", 5120L * KIB);
     set_bytes("EMULATED_HANDLE", 2048L * KIB);
     device = ht_device_get("cuda:10");
     leave(device, 2560 * KIB);
     compute(device);
     expect_counts(1, 1, 0, 0);
-    ht_log_set_sink(NULL, NULL);
-    ht_log_set_level(level);
+    log_again(level);
 }
 
 HT_TEST_SUITE(test_cuda_memory, cmocka_unit_test_teardown(code_of_kernels_is_loaded_again, end),

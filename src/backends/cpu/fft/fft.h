@@ -13,8 +13,8 @@ typedef struct ht_fft_key {
     int64_t kernel, dtype, outer, n, inner, sign, in_place, alignment;
 } ht_fft_key;
 
-/* Plans that are kept for all threads, the latest ones (plans.c). A plan is made under the lock,
- * read by any number of threads, and destroyed by the last one when it is no longer kept. */
+/* Plans that are kept for all threads, the latest ones (plans.c). A plan is made under the lock.
+ * Any number of threads read it. Once it is no longer kept, its last reader destroys it. */
 typedef struct ht_fft_plan {
     ht_fft_key key;
     void *plan;

@@ -22,8 +22,8 @@ struct ht_cuda_handle *ht_cuda_handle_new(const char *name, const char *users,
                                           ht_cuda_make_handle *make, void (*release)(void *made));
 void ht_cuda_handle_free(struct ht_cuda_handle *handle);
 
-/* NULL: there is no such library, or too little memory for it now. In this case the next call tries
- * again. The log says once what is the case. */
+/* NULL if the library is missing. Also NULL if it finds too little memory; the next call tries again
+ * then. The log tells each outcome once. */
 void *ht_cuda_handle_get(struct ht_cuda_handle *handle, const struct ht_cuda_device *device);
 
 HT_END_DECLS

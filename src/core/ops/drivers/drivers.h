@@ -66,8 +66,8 @@ ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b
 ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
                          const ht_beside *beside);
 ht_status ht__binary_(const ht_broadcast_op *op, const char *what, ht_tensor *a, ht_tensor *b);
-/* For backward functions: f(g, b), written over g if there is no other reference to g and b fits
- * it. */
+/* For backward functions: f(g, b). The result takes g's memory if b fits g and nothing else refers
+ * to g. */
 ht_tensor *ht__binary_over(const ht_broadcast_op *op, ht_tensor *g, ht_tensor *b,
                            const ht_beside *beside);
 ht_dtype ht__binary_dtype(ht_tensor *a, ht_tensor *b); /* what a and b promote to */

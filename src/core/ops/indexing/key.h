@@ -38,8 +38,8 @@ struct ht_row_index;
 bool ht__key_rows(const char *what, ht_tensor *x, int count, const ht_index key[],
                   ht_index plain[HT_KEY_ITEMS], int *plain_count, struct ht_row_index *rows);
 
-/* The elements that a key without tensors selects, as a view of x as far as possible without moving
- * elements. */
+/* The elements that a key without tensors selects. The result is a view of x unless elements have to
+ * move. */
 ht_tensor *ht__key_view(const char *what, ht_tensor *x, int count, const ht_index key[],
                         ht_selection *selection);
 

@@ -31,14 +31,14 @@ static inline int64_t *ht__daso_number(ht_daso *daso, int i)
 ht_value *ht__daso_rows(const ht_daso *daso, const void *mine, int64_t n, ht_dtype dtype);
 ht_value *ht__daso_flat_rows(const ht_daso *daso, const ht_flat_tensors *flat);
 
-/* A tensor that all ranks have, on the host; the node of each rank; whether these are the ranks and
- * nodes of this job. Of a state that was checked. */
+/* These read a state that was checked: a tensor that all ranks have, on the host; the node of each
+ * rank; whether ranks and nodes are those of this job. */
 ht_tensor *ht__daso_whole(const ht_value *state, const char *name);
 const double *ht__daso_saved_nodes(const ht_value *state);
 bool ht__daso_is_same_job(const ht_daso *daso, const ht_value *state);
 
-/* This rank's row. Of a job with other ranks or nodes it is the mean of all rows, or the most: a number
- * that is the same within a node would differ within another one. */
+/* This rank's row. If the state is of other ranks or nodes, the mean of all rows, or with `most` their
+ * maximum: then the ranks of a node agree. */
 ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
 
 /* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has
