@@ -1,9 +1,9 @@
 # HT_SIMD
-# --with-simd=LIST: the SIMD levels that kernels are compiled for beside the baseline. Sets with_simd.
+# --with-simd=LIST: the SIMD levels that kernels are compiled for in addition to the baseline. Sets with_simd.
 AC_DEFUN([HT_SIMD], [
   AC_ARG_WITH([simd],
     [AS_HELP_STRING([--with-simd=LIST],
-      [kernels for these levels of x86-64 beside the baseline: all, native (those that this machine can run), no,
+      [kernels for these levels of x86-64 in addition to the baseline: all, native (those that this machine can run), no,
       or names, as avx2,avx512 @<:@all@:>@])],
     [], [with_simd=all])
   AS_IF([test "$with_simd" = yes], [with_simd=all])
@@ -12,7 +12,7 @@ AC_DEFUN([HT_SIMD], [
 ])
 
 # HT_SIMD_LEVEL(NAME, FLAGS, FEATURES, INTRINSIC-TYPE-AND-USE)
-# Whether the kernels are compiled for a SIMD level of x86-64 beside the baseline: --with-simd names it and the compiler
+# Whether the kernels are compiled for a SIMD level of x86-64 in addition to the baseline: --with-simd names it and the compiler
 # can target it. FLAGS go to the files of that level only. Which level runs is decided when the program starts, by the
 # FEATURES of the processor.
 # Sets ht_NAME, HT_HAVE_NAME, HT_RUNS_NAME, NAME_CFLAGS and the conditional HT_HAVE_NAME.

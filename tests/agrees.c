@@ -7,7 +7,7 @@
 #include "agrees.h"
 #include "tensor_check.h"
 
-/* Beside the library, whose calls are what is tested. */
+/* Not of the library, whose calls are what is tested. */
 static bool alike(const void *mine, int bytes)
 {
     char first[1024];

@@ -1,5 +1,5 @@
 #!/bin/sh
-# doc/coverage.md and the pages beside it are what doc/coverage.sh makes, and their rows are true.
+# doc/coverage.md and the pages next to it are what doc/coverage.sh makes, and their rows are true.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh

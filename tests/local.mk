@@ -41,7 +41,7 @@ core_tests = \
 	tests/core/algorithms/factor/test_decompositions.c \
 	tests/core/algorithms/factor/test_solvers.c \
 	tests/core/algorithms/fft/test_fft.c \
-	tests/core/algorithms/fft/test_fft_places.c \
+	tests/core/algorithms/fft/test_fft_frequencies.c \
 	tests/core/algorithms/order/test_bins.c \
 	tests/core/algorithms/order/test_histogram.c \
 	tests/core/algorithms/order/test_quantile.c \
@@ -91,11 +91,11 @@ core_tests = \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_raise.c \
 	tests/core/comm/test_topology_map.c \
-	tests/core/device/test_copy_beside.c \
 	tests/core/device/test_copy_between.c \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \
 	tests/core/device/test_near_device.c \
+	tests/core/device/test_side_copy.c \
 	tests/core/exchange/test_exchange.c \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
@@ -225,7 +225,7 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_plateau_detector.c \
 	tests/nn/parallel/data/hooks/test_comm_hook.c \
 	tests/nn/parallel/data/hooks/test_comm_hook_power_sgd.c \
-	tests/nn/parallel/data/reducer/test_reducer_apart.c \
+	tests/nn/parallel/data/reducer/test_reducer_disjoint.c \
 	tests/nn/parallel/data/reducer/test_reducer_order.c \
 	tests/nn/parallel/data/reducer/test_reducer_update.c \
 	tests/nn/parallel/data/test_data_parallel.c \

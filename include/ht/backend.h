@@ -178,8 +178,8 @@ typedef struct ht_backend {
      * does not wait for it. `event` is recorded after it, and may be `after`. Until a wait for this
      * event, or stream_wait, nothing writes `from` on the device or touches `to`. `from` on the
      * host is as with memory_copy. NULL: memory_copy serves; a backend without events has none. */
-    int (*copy_beside)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                       void *after, void *event);
+    int (*side_copy)(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                     void *after, void *event);
     /* A copy from one device of the backend to another, after the earlier work of both; the later
      * work of both follows. NULL: the host stands between them. */
     int (*copy_between)(void *to_stream, void *to, void *from_stream, const void *from,

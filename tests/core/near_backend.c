@@ -43,8 +43,8 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
 }
 
 /* Without events nobody could wait for it. */
-static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                       void *after, void *event)
+static int side_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                     void *after, void *event)
 {
     (void)after;
     (void)event;
@@ -84,7 +84,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
         .memory_alloc = memory_alloc,
         .memory_free = memory_free,
         .memory_copy = strcmp(flaw, "copy") == 0 ? NULL : memory_copy,
-        .copy_beside = strcmp(flaw, "beside") == 0 ? copy_beside : NULL,
+        .side_copy = strcmp(flaw, "side_copy") == 0 ? side_copy : NULL,
     };
     services->add(backend, services->kernel("NEG"), HT_FLOAT32, neg_float32);
     return 0;

@@ -91,7 +91,7 @@ struct outcome done(ht_status status);
 struct op {
     const char *format; /* how it prints: %t a variable, %n a number, %v a double, %l a number of
                            any kind, %d dtype, %s shape, %p split, %k key, %x seed */
-    int weight;         /* how often, beside the others */
+    int weight;         /* how often, relative to the others */
     bool (*generate)(struct run *run, const struct op *op, struct statement *s);
     struct outcome (*call)(struct run *run, const struct statement *s);
     int (*reference)(struct run *run, const struct statement *s, struct array *out);
@@ -155,7 +155,7 @@ variable_filter is_floating, is_writable;
 int random_axis(struct run *run, int ndim);
 ht_dtype random_dtype(struct run *run);
 ht_number random_number(struct run *run);
-/* The number that a statement passes beside a tensor of the dtype. */
+/* The number that a statement passes with a tensor of the dtype. */
 ht_number number_passed(const struct statement *s, ht_dtype dtype);
 int random_shape(struct run *run, int64_t shape[]);
 int random_split(struct run *run, int ndim);

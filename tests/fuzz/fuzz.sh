@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random programs beside plain references, of all families (tests/fuzz/main.c): on the host on 1, 2 and 3 ranks; then on a
+# Random programs against plain references, of all families (tests/fuzz/main.c): on the host on 1, 2 and 3 ranks; then on a
 # device that lags (tests/backends/lagging) on 1 and 2 ranks, with copies to the host that are there at once and with copies that
 # come only with a wait.
 #   HT_FUZZ_SECONDS  for each rank count [25; in check-long 1200]; a third of it for each of the four on the device

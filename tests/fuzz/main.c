@@ -88,10 +88,11 @@ static const struct option {
 
 static void help(FILE *to)
 {
-    fputs("usage: mpirun -n RANKS fuzz [OPTION]...\n"
-          "Random programs beside plain references. Status 1: a case failed, and was printed with\n"
-          "its seed; --only FAMILY --seed N --cases 1 is that case again.\n\n",
-          to);
+    fputs(
+        "usage: mpirun -n RANKS fuzz [OPTION]...\n"
+        "Random programs against plain references. Status 1: a case failed, and was printed with\n"
+        "its seed; --only FAMILY --seed N --cases 1 is that case again.\n\n",
+        to);
     for (const struct option *option = table; option->name != NULL; option++)
         fprintf(to, "  %-10s %-7s %s\n", option->name, option->value, option->help);
     fputs("families:", to);

@@ -50,7 +50,7 @@ bool is_unknown(struct number a);
 double number_abs(ht_dtype dtype, struct number a);
 bool is_true(ht_dtype dtype, struct number a);
 double complex number_z(struct number a);
-/* What is passed beside a tensor: as a number of the dtype, and the dtype in which the two meet,
+/* What is passed with a tensor: as a number of the dtype, and the dtype in which the two meet,
  * the tensor's unless the number's kind is higher. A double counts as an integer if it is whole and
  * the tensor has no others. */
 struct number number_of(ht_dtype dtype, ht_number x);

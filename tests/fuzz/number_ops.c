@@ -238,7 +238,7 @@ struct number number_log(ht_dtype dtype, struct number a)
     double size = cabs(z), err = size > a.err ? a.err / (size - a.err) : INFINITY;
     struct number r = function(dtype, a, y, 1 / z, err);
 
-    /* near 1 the result is small beside what it is made of; on the cut either side will do */
+    /* near 1 the result is small against what it is made of; on the cut either side will do */
     if (kind_of(dtype) == KIND_COMPLEX)
         r.err = fabs(a.im) <= a.err && a.re <= 0 ? INFINITY : r.err + 16 * eps_of(dtype);
     return r;

@@ -300,7 +300,7 @@ static void test_squares_out_of_range(void **state)
 }
 
 /* A gradient of zeros does not decide what the squares of another one are divided by. */
-static void test_zeros_beside_small_squares(void **state)
+static void test_zeros_and_small_squares(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -314,7 +314,7 @@ static void test_zeros_beside_small_squares(void **state)
     }
 }
 
-/* Also beside a gradient whose squares are out of range. */
+/* Also with a gradient whose squares are out of range. */
 static void test_infinite_squares(void **state)
 {
     static const double large[2] = {1e200, 2}, special[][1] = {{INFINITY}, {NAN}};
@@ -333,7 +333,7 @@ static void test_infinite_squares(void **state)
 }
 
 HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_squares_out_of_range),
-              cmocka_unit_test(test_zeros_beside_small_squares),
+              cmocka_unit_test(test_zeros_and_small_squares),
               cmocka_unit_test(test_infinite_squares),
               cmocka_unit_test(test_norm_and_scaling_apart),
               cmocka_unit_test(test_norms_of_other_orders),

@@ -17,7 +17,7 @@ fail() {
 # Of the system: where glibc and the driver are, there are these.
 of_system='linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|cuda|nvidia-ml)\.so'
 
-# The file of a program: libtool's may be a script beside it.
+# The file of a program: libtool's may be a script next to it.
 file_of() {
     if [ -f "${1%/*}/.libs/${1##*/}" ]; then
         echo "${1%/*}/.libs/${1##*/}"
@@ -71,7 +71,7 @@ done
 cp -L $(needed "$folder"/programs/* "$folder"/ompi/components/* "$folder"/modules/* "$(file_of tools/ht-info)") "$folder/lib"
 strip --strip-debug "$folder"/programs/* "$folder"/modules/* "$folder"/lib/*
 
-# cuBLAS is beside the runtime that the module was linked to.
+# cuBLAS is next to the runtime that the module was linked to.
 toolkit=$(sed -n 's/^CUDA_LIBS = -L\([^ ]*\).*/\1/p' Makefile)
 if [ "${HT_BUNDLE_CUBLAS:-yes}" != no ] && [ -e "$toolkit/libcublas.so" ]; then
     toolkit=$(dirname "$(readlink -f "$toolkit/libcublas.so")")

@@ -46,8 +46,8 @@ typedef double storage_HT_FLOAT64, compute_HT_FLOAT64, wrap_HT_FLOAT64;
 typedef ht_complex64 storage_HT_COMPLEX64, compute_HT_COMPLEX64, wrap_HT_COMPLEX64;
 typedef ht_complex128 storage_HT_COMPLEX128, compute_HT_COMPLEX128, wrap_HT_COMPLEX128;
 
-/* param: what a kernel's parameters (ht_loop.param) are computed with; beside integers they stay as
- * they came, beside complex numbers they are real. */
+/* param: what a kernel's parameters (ht_loop.param) are computed with; with integers they stay as
+ * they came, with complex numbers they are real. */
 typedef double param_HT_BOOL, param_HT_UINT8, param_HT_INT8, param_HT_INT16, param_HT_INT32,
     param_HT_INT64, param_HT_FLOAT64, param_HT_COMPLEX128;
 typedef float param_HT_FLOAT16, param_HT_BFLOAT16, param_HT_FLOAT32, param_HT_COMPLEX64;

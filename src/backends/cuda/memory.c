@@ -64,8 +64,8 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
     return ht_cuda_check_late(error, device);
 }
 
-static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                       void *first, void *made)
+static int side_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                     void *first, void *made)
 {
     ht_cuda_device *device = stream;
     const ht_cuda_event *after = first;
@@ -74,8 +74,8 @@ static int copy_beside(void *stream, void *to, const void *from, size_t bytes, h
 
     event->device = device;
     if (error == 0)
-        error = ht_cuda_stage_beside(device, to, from, bytes, kind,
-                                     after != NULL ? after->handle : NULL, event->handle);
+        error = ht_cuda_stage_side_copy(device, to, from, bytes, kind,
+                                        after != NULL ? after->handle : NULL, event->handle);
     return ht_cuda_check_late(error, device);
 }
 
@@ -101,5 +101,5 @@ void ht_cuda_fill_memory(ht_backend *backend)
     backend->memory_copy = memory_copy;
     backend->host_alloc = host_alloc;
     backend->host_free = host_free;
-    backend->copy_beside = copy_beside;
+    backend->side_copy = side_copy;
 }

@@ -353,8 +353,8 @@ int ht_cuda_stage(const ht_cuda_device *device, void *to, const void *from, size
     return error;
 }
 
-static int stage_beside(const ht_cuda_device *device, route *r, void *to, const void *from,
-                        size_t bytes, ht_copy_kind kind, void *after)
+static int stage_side_copy(const ht_cuda_device *device, route *r, void *to, const void *from,
+                           size_t bytes, ht_copy_kind kind, void *after)
 {
     const bool goes_up = kind == HT_COPY_HOST_TO_DEVICE;
     int error = begin(device, r, after);
@@ -374,14 +374,14 @@ static route_kind route_of(ht_copy_kind kind, const void *after)
     return after != NULL ? AFTER_EVENT : AHEAD;
 }
 
-int ht_cuda_stage_beside(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
-                         ht_copy_kind kind, void *after, void *event)
+int ht_cuda_stage_side_copy(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
+                            ht_copy_kind kind, void *after, void *event)
 {
     route *r = &device->staging->routes[route_of(kind, after)];
     int error;
 
     pthread_mutex_lock(&r->mutex);
-    error = stage_beside(device, r, to, from, bytes, kind, after);
+    error = stage_side_copy(device, r, to, from, bytes, kind, after);
     if (error == 0)
         error = end(r, event);
     pthread_mutex_unlock(&r->mutex);

@@ -20,8 +20,8 @@ int ht_cuda_staging_wait(const ht_cuda_device *device);
 int ht_cuda_stage(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
                   ht_copy_kind kind);
 
-/* copy_beside; the events are the runtime's. */
-int ht_cuda_stage_beside(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
-                         ht_copy_kind kind, void *after, void *event);
+/* side_copy; the events are the runtime's. */
+int ht_cuda_stage_side_copy(const ht_cuda_device *device, void *to, const void *from, size_t bytes,
+                            ht_copy_kind kind, void *after, void *event);
 
 #endif

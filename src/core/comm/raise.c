@@ -7,20 +7,20 @@
 
 #include "core/comm/mpi.h"
 
-static _Thread_local ht_comm *together; /* not owned; NULL: each failure's own */
+static _Thread_local ht_comm *failure_group; /* not owned; NULL: each failure's own */
 
 ht_comm *ht__together(ht_comm *comm)
 {
-    ht_comm *outer = together;
+    ht_comm *outer = failure_group;
 
     if (outer == NULL || comm->size > outer->size)
-        together = comm;
+        failure_group = comm;
     return outer;
 }
 
 void ht__together_end(ht_comm *outer)
 {
-    together = outer;
+    failure_group = outer;
 }
 
 static ht_status valid_code(ht_status code)
@@ -73,8 +73,8 @@ static bool is_returned(ht_comm *comm, bool here)
 
 static void raised(ht_comm *comm, ht_status code, bool here, const char *message)
 {
-    if (here && together != NULL && (comm == NULL || together->size > comm->size))
-        comm = together;
+    if (here && failure_group != NULL && (comm == NULL || failure_group->size > comm->size))
+        comm = failure_group;
     bool alone_of_many = here && comm != NULL && comm->size > 1;
     if (alone_of_many || !is_returned(comm, here))
         ht__abort(code, message);

@@ -106,7 +106,7 @@ static bool find_in(const char *folders, const char *name, char *path, size_t ro
     return false;
 }
 
-/* The folder of modules that are installed with this library, wherever that is: in libht/ beside
+/* The folder of modules that are installed with this library, wherever that is: in libht/ next to
  * it, or above the folder of the library with checks, which lies in there. */
 static void own_folders(char *folders, size_t room)
 {
@@ -127,7 +127,7 @@ static bool events_are_complete(const ht_backend *backend)
                 (backend->event_record != NULL) + (backend->event_done != NULL) +
                 (backend->event_wait != NULL) + (backend->stream_wait != NULL);
 
-    return count == 6 || (count == 0 && backend->copy_beside == NULL);
+    return count == 6 || (count == 0 && backend->side_copy == NULL);
 }
 
 /* Those without which nothing works; NULL: all are there. */

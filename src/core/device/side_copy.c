@@ -17,9 +17,9 @@ static int copy_to_host(const ht_side_copy *copy, void *to, const void *from, si
     const ht_backend *backend = copy->device->backend;
     void *stream = copy->device->stream;
 
-    if (backend->copy_beside != NULL)
-        return backend->copy_beside(stream, to, from, bytes, HT_COPY_DEVICE_TO_HOST, NULL,
-                                    copy->event);
+    if (backend->side_copy != NULL)
+        return backend->side_copy(stream, to, from, bytes, HT_COPY_DEVICE_TO_HOST, NULL,
+                                  copy->event);
     if (backend->memory_copy(stream, to, from, bytes, HT_COPY_DEVICE_TO_HOST) != 0)
         return -1;
     return backend->event_record(stream, copy->event);
@@ -60,10 +60,10 @@ int ht__fetch_back(const ht_side_copy *copy, void *to, const void *from, size_t 
     const ht_backend *backend = copy->device->backend;
     void *stream = copy->device->stream;
 
-    if (backend->copy_beside == NULL || copy->event == NULL)
+    if (backend->side_copy == NULL || copy->event == NULL)
         return ht__device_put(copy->device, to, from, bytes);
-    if (backend->copy_beside(stream, to, from, bytes, HT_COPY_HOST_TO_DEVICE, copy->event,
-                             copy->event) != 0 ||
+    if (backend->side_copy(stream, to, from, bytes, HT_COPY_HOST_TO_DEVICE, copy->event,
+                           copy->event) != 0 ||
         backend->stream_wait(stream, copy->event) != 0)
         return fail(copy->device);
     return 0;
@@ -75,12 +75,12 @@ int ht__ahead_begin(ht_side_copy *copy, const ht_device *device, void *to, const
     const ht_backend *backend = device->backend;
 
     copy->device = device;
-    if (bytes == 0 || backend->copy_beside == NULL)
+    if (bytes == 0 || backend->side_copy == NULL)
         return ht__device_put(device, to, from, bytes);
     if (!has_event(copy))
         return -1;
-    copy->under_way = backend->copy_beside(device->stream, to, from, bytes, HT_COPY_HOST_TO_DEVICE,
-                                           NULL, copy->event) == 0;
+    copy->under_way = backend->side_copy(device->stream, to, from, bytes, HT_COPY_HOST_TO_DEVICE,
+                                         NULL, copy->event) == 0;
     return copy->under_way ? 0 : fail(device);
 }
 

@@ -90,11 +90,11 @@ ht_tensor *ht__number(ht_number value);
 ht_dtype ht__number_dtype(ht_number value);
 
 /* A tensor of one number, without axes and split, on the device and communicator of x. Scoped. */
-ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
+ht_tensor *ht__number_like(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype);
 
 /* y; for a number (ht_scalar), a tensor of it on the device and communicator of x, unless x is a
  * number: for functions of tensors, which would find them on different communicators. */
-ht_tensor *ht__beside(const char *what, ht_tensor *y, const ht_tensor *x);
+ht_tensor *ht__as_tensor_like(const char *what, ht_tensor *y, const ht_tensor *x);
 
 /* The view `body` of x, in the graph by `backward`, whose node gets a copy of the context. */
 ht_tensor *ht__record_view(const char *what, ht_backward_fn *backward, ht_tensor *x, ht_body *body,

@@ -166,16 +166,16 @@ static ht_status convert_numbers(const char *what, const ht_body *y, ht_dtype dt
 }
 
 static ht_status launch(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
-                        ht_loop *loop, const ht_beside *beside)
+                        ht_loop *loop, const ht_params *params)
 {
     memset(loop->param, 0, sizeof loop->param);
-    if (beside != NULL)
-        memcpy(loop->param, beside->param, sizeof loop->param);
+    if (params != NULL)
+        memcpy(loop->param, params->param, sizeof loop->param);
     return HT_LAUNCH(y->comm, y->storage->device, kernel, dtype, loop, what);
 }
 
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
-                          int count, const ht_operand operands[], const ht_beside *beside)
+                          int count, const ht_operand operands[], const ht_params *params)
 {
     ht_device *device = y->storage->device;
     ht_loop loop;
@@ -188,7 +188,7 @@ ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, co
         return HT_SUCCESS;
     ht__loop_fill(&loop, y->ndim, y->lshape, count, operands);
     ht__loop_reach(&loop, device, count, operands, NULL);
-    return launch(what, kernel, dtype, y, &loop, beside);
+    return launch(what, kernel, dtype, y, &loop, params);
 }
 
 bool ht__lies_as(const ht_body *x, const ht_body *y)
@@ -203,7 +203,7 @@ bool ht__lies_as(const ht_body *x, const ht_body *y)
 }
 
 ht_status ht__elementwise_dense(const char *what, ht_kernel kernel, ht_dtype dtype, int count,
-                                const ht_body *const bodies[], const ht_beside *beside)
+                                const ht_body *const bodies[], const ht_params *params)
 {
     const ht_body *y = bodies[0];
     ht_device *device = y->storage->device;
@@ -223,7 +223,7 @@ ht_status ht__elementwise_dense(const char *what, ht_kernel kernel, ht_dtype dty
     }
     for (int k = count; k < HT_LOOP_OPERANDS; k++)
         loop.operand[k] = (ht_kernel_operand){.data = NULL};
-    return launch(what, kernel, dtype, y, &loop, beside);
+    return launch(what, kernel, dtype, y, &loop, params);
 }
 
 ht_status ht__copy_local(const char *what, const ht_body *y, const ht_body *x)

@@ -247,19 +247,19 @@ void ht__loop_reach(ht_loop *loop, const ht_device *device, int count, const ht_
                     const ht_reach beyond[]);
 
 /* Numbers among the operands of an elementwise operation: its kernel's parameters. */
-typedef struct ht_beside {
+typedef struct ht_params {
     double param[HT_LOOP_PARAMS];
-} ht_beside;
+} ht_params;
 
 /* An elementwise kernel, for `dtype`, over y's local part. operands: `count`, y's first, in its
- * local shape. beside: NULL for none. */
+ * local shape. params: NULL for none. */
 ht_status ht__elementwise(const char *what, ht_kernel kernel, ht_dtype dtype, const ht_body *y,
-                          int count, const ht_operand operands[], const ht_beside *beside);
+                          int count, const ht_operand operands[], const ht_params *params);
 
 /* The same by one axis over all elements, for bodies, y's first, that lie as y; y is contiguous, or
  * channels-last. */
 ht_status ht__elementwise_dense(const char *what, ht_kernel kernel, ht_dtype dtype, int count,
-                                const ht_body *const bodies[], const ht_beside *beside);
+                                const ht_body *const bodies[], const ht_params *params);
 
 /* Whether the local parts have one shape and one order in memory; not of a number. */
 bool ht__lies_as(const ht_body *x, const ht_body *y);

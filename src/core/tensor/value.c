@@ -168,7 +168,7 @@ const char *ht__value_kind_name(const ht_value *value)
 }
 
 /* A value inside itself would never be released. */
-static ht_status check_apart(const char *what, const ht_value *into, const ht_value *item)
+static ht_status check_not_inside(const char *what, const ht_value *into, const ht_value *item)
 {
     if (!holds(item, into))
         return HT_SUCCESS;
@@ -184,7 +184,7 @@ ht_status ht_value_append(ht_value *list, ht_value *item)
     if (list->kind != HT_VALUE_LIST)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_append: list is %s, expected a list",
                        ht__value_kind_name(list));
-    if (check_apart("ht_value_append", list, item) != HT_SUCCESS)
+    if (check_not_inside("ht_value_append", list, item) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     grow(list);
     list->items[list->count++] = ht_retain(item);
@@ -247,7 +247,7 @@ ht_status ht_value_set(ht_value *map, const char *key, ht_value *item)
     if (map->kind != HT_VALUE_MAP)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_value_set: map is %s, expected a map (key '%s')",
                        ht__value_kind_name(map), key);
-    if (check_apart("ht_value_set", map, item) != HT_SUCCESS)
+    if (check_not_inside("ht_value_set", map, item) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     ht_retain(item);
     at = find(map, key);

@@ -25,7 +25,7 @@
 #define ACTIVATION_WITH_NUMBER(f, label, K, keeps, number, usual) \
     ROW(f, K, keeps) \
     ht_tensor *ht_##f(ht_tensor *x, double number) \
-    { return ht__unary_with(&f##_op, x, &(ht_beside){.param = {number}}); }
+    { return ht__unary_with(&f##_op, x, &(ht_params){.param = {number}}); }
 /* clang-format on */
 
 HT_ACTIVATIONS(ACTIVATION)
@@ -37,7 +37,7 @@ ROW(softplus, SOFTPLUS, INPUT)
 
 ht_tensor *ht_elu(ht_tensor *x, double alpha)
 {
-    return ht__unary_with(&elu_op, x, &(ht_beside){.param = {alpha, 1, 1}});
+    return ht__unary_with(&elu_op, x, &(ht_params){.param = {alpha, 1, 1}});
 }
 
 ht_tensor *ht_celu(ht_tensor *x, double alpha)
@@ -45,19 +45,19 @@ ht_tensor *ht_celu(ht_tensor *x, double alpha)
     if (x != NULL &&
         !ht__check_parameter("ht_celu", x, alpha != 0, "alpha", alpha, "a value other than 0"))
         return NULL;
-    return ht__unary_with(&celu_op, x, &(ht_beside){.param = {alpha, 1, 1 / alpha}});
+    return ht__unary_with(&celu_op, x, &(ht_params){.param = {alpha, 1, 1 / alpha}});
 }
 
 ht_tensor *ht_selu(ht_tensor *x)
 {
     const double alpha = 1.6732632423543772848170, scale = 1.0507009873554804934193;
 
-    return ht__unary_with(&selu_op, x, &(ht_beside){.param = {alpha * scale, scale, 1}});
+    return ht__unary_with(&selu_op, x, &(ht_params){.param = {alpha * scale, scale, 1}});
 }
 
 ht_tensor *ht_softplus(ht_tensor *x, double beta, double threshold)
 {
-    return ht__unary_with(&softplus_op, x, &(ht_beside){.param = {beta, threshold}});
+    return ht__unary_with(&softplus_op, x, &(ht_params){.param = {beta, threshold}});
 }
 
 ht_status ht_relu_(ht_tensor *x)

@@ -218,7 +218,7 @@ static void check_complex(const kernel *k, const struct listed *op, int64_t i)
                              op->id == HT_KERNEL_POW && isfinite(growth) ? 1 + growth : 1);
 }
 
-/* Special real numbers of each kind beside each other. */
+/* Special real numbers of each kind with each other. */
 static void mix_specials(operand *x)
 {
     for (int64_t i = 3; i < COUNT && !is_exact(x->dtype) && !ht_dtype_is_complex(x->dtype); i += 7)

@@ -43,7 +43,7 @@ has_results() {
     [ "$(grep -c "^ok .*\[ranks $2\]" "$root/tmp/logs/$1.log")" -gt 10 ]
 }
 
-# glibc: what Open MPI, HDF5 and the programs may load of it at run time is beside what they are linked to.
+# glibc: what Open MPI, HDF5 and the programs may load of it at run time is next to what they are linked to.
 for tool in sh cat chmod cut date env getconf grep head mkdir mktemp rm sed seq sort tail tee timeout; do
     add_tool $tool
 done

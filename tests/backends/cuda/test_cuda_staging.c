@@ -98,8 +98,8 @@ static void an_ordinary_copy_that_fails_halfway_writes_nothing_later(void **stat
     free(to);
 }
 
-/* The same beside the work: there and back. */
-static void a_copy_beside_that_fails_halfway_has_ended(void **state)
+/* The same in parallel with the work: there and back. */
+static void a_side_copy_that_fails_halfway_has_ended(void **state)
 {
     const ht_device *device = open_device("cuda:3");
     ht_side_copy copy = {0};
@@ -261,7 +261,7 @@ static void two_threads_copy_at_once(void **state)
 
 HT_TEST_SUITE(test_cuda_staging,
               cmocka_unit_test(an_ordinary_copy_that_fails_halfway_writes_nothing_later),
-              cmocka_unit_test(a_copy_beside_that_fails_halfway_has_ended),
+              cmocka_unit_test(a_side_copy_that_fails_halfway_has_ended),
               cmocka_unit_test(copies_do_without_pinned_memory),
               cmocka_unit_test(an_error_of_the_device_calls_copies_off),
               cmocka_unit_test(two_threads_copy_at_once));

@@ -18,7 +18,7 @@ static pthread_mutex_t mutex;
 
 typedef struct device {
     lag_memory *memory;
-    lag_queue *queue, *beside; /* the second: of copies beside the first */
+    lag_queue *queue, *side_queue; /* the second: of copies in parallel with the first */
 } device;
 
 typedef struct event {
@@ -38,7 +38,7 @@ static int device_open(int index, void **stream)
 
     if (d != NULL)
         *d = (device){lag_memory_new(index), lag_queue_new(), lag_queue_new()};
-    if (d == NULL || d->memory == NULL || d->queue == NULL || d->beside == NULL) {
+    if (d == NULL || d->memory == NULL || d->queue == NULL || d->side_queue == NULL) {
         lag_core->fail("lag: out of memory for a device");
         return 1;
     }
@@ -51,7 +51,7 @@ static void device_close(void *stream)
     device *d = stream;
 
     lag_queue_end(d->queue);
-    lag_queue_end(d->beside);
+    lag_queue_end(d->side_queue);
     lag_memory_end(d->memory);
     free(d);
 }
@@ -142,8 +142,8 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
     return failed;
 }
 
-static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                       void *first, void *made)
+static int side_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                     void *first, void *made)
 {
     device *d = stream;
     const event *after = first;
@@ -152,10 +152,10 @@ static int copy_beside(void *stream, void *to, const void *from, size_t bytes, h
     if (lag_fault("a copy"))
         return 1;
     pthread_mutex_lock(&mutex);
-    failed = lag_queue_await(d->beside, after != NULL ? after->queue : d->queue,
+    failed = lag_queue_await(d->side_queue, after != NULL ? after->queue : d->queue,
                              after != NULL ? after->number : lag_queue_given(d->queue)) != 0 ||
-             copy_by(d->beside, d, to, from, bytes, kind, true) != 0;
-    *(event *)made = (event){d, d->beside, lag_queue_given(d->beside)};
+             copy_by(d->side_queue, d, to, from, bytes, kind, true) != 0;
+    *(event *)made = (event){d, d->side_queue, lag_queue_given(d->side_queue)};
     pthread_mutex_unlock(&mutex);
     return failed;
 }
@@ -185,8 +185,8 @@ static int synchronize(void *stream)
     int failed;
 
     pthread_mutex_lock(&mutex);
-    lag_queue_drain(d->beside,
-                    lag_queue_given(d->beside)); /* copies: their errors are the other's */
+    lag_queue_drain(d->side_queue,
+                    lag_queue_given(d->side_queue)); /* copies: their errors are the other's */
     failed = lag_queue_drain(d->queue, lag_queue_given(d->queue));
     pthread_mutex_unlock(&mutex);
     return failed != 0 || lag_fault("a wait for the stream");
@@ -344,7 +344,7 @@ static void leave_out(ht_backend *backend)
     backend->stream_wait = NULL;
     backend->host_alloc = NULL;
     backend->host_free = NULL;
-    backend->copy_beside = NULL;
+    backend->side_copy = NULL;
     backend->copy_between = NULL;
 }
 
@@ -396,7 +396,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
         .stream_wait = stream_wait,
         .host_alloc = lag_host_alloc,
         .host_free = lag_host_free,
-        .copy_beside = copy_beside,
+        .side_copy = side_copy,
         .copy_between = copy_between,
     };
     if (getenv("LAG_LESS") != NULL)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * A device that lags: the host's own kernels (and one of its own), queued until somebody waits, in
- * memory that the host cannot touch: who does ends, and hears whose memory it was. Copies beside the
- * work have a queue of their own. So errors in waiting, and uses of memory that is not the host's,
- * show without a GPU.
+ * memory that the host cannot touch: who does ends, and hears whose memory it was. Copies in
+ * parallel with the work have a queue of their own. So errors in waiting, and uses of memory that is not
+ * the host's, show without a GPU.
  *
  * - LAG_RUN=eager: does the work at once
  * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then, as
- *   always with copies beside the work
+ *   always with copies in parallel with the work
  * - LAG_COUNT=1: says at the end how much there was to do
  * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
  * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are; all: nor for those

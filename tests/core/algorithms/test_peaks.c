@@ -115,7 +115,7 @@ typedef struct call {
     ht_dtype dtype;
     int64_t rows, columns; /* columns 0: a vector */
     int split;
-    double most; /* parts of x besides x */
+    double most; /* parts of x in addition to x */
 } call;
 
 /* Memory is handed out in steps of up to an eighth of what is asked for. */

@@ -17,7 +17,7 @@ static void a_flawed_module_is_refused(void **state)
         {"refuses", "the backend of 'near' failed to open it and gave no reason"},
         {"name", "libht_near.so is named 'far', expected 'near'"},
         {"copy", "libht_near.so has no memory_copy"},
-        {"beside", "libht_near.so has no complete set of functions for events"},
+        {"side_copy", "libht_near.so has no complete set of functions for events"},
     };
 
     (void)state;

@@ -51,7 +51,7 @@ static int reference_equal(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
-/* x beside the same elements in new memory, whatever views x has come through. */
+/* x next to the same elements in new memory, whatever views x has come through. */
 static bool has_nan;
 
 static struct outcome call_anew(struct run *run, const struct statement *s)
@@ -319,8 +319,8 @@ const struct op ops_checks[] = {
     {"ht_tensor_str(%t)", 3, generate_one, call_text, reference_text, .rules = 0},
     {"saved and loaded(%t, as %d, split %p)", 1, generate_load, call_load, reference_load,
      .rules = RULE_SMOOTH},
-    {"in a checkpoint beside %n numbers(%t)", 1, generate_checkpoint, call_checkpoint,
-     same_elements, .rules = RULE_SMOOTH},
+    {"in a checkpoint with %n numbers(%t)", 1, generate_checkpoint, call_checkpoint, same_elements,
+     .rules = RULE_SMOOTH},
     {"big(kind %n, %n ones, %d, split %p)", 1, generate_big, call_big, reference_big,
      .rules = RULE_SMOOTH},
     {0}};

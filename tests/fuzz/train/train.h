@@ -71,7 +71,7 @@ struct net {
     const struct plan *plan;
 };
 
-/* What stands beside the model: train_around.c. */
+/* What goes with the model: train_around.c. */
 struct around {
     ht_scheduler *schedule;
     ht_metric *metric;

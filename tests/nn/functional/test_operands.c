@@ -23,7 +23,7 @@ enum fault {
     SPLIT,    /* along the last axis */
     ABSENT,
     DEVICE, /* another than the first operand's */
-    RANKS,  /* process-local beside others */
+    RANKS,  /* process-local with others */
     FAULTS
 };
 
@@ -40,8 +40,8 @@ static const ht_status codes[FAULTS] = {
     {name, "target", LONGER, "x is (4, 3), target is (5, 3), expected the same shape"}
 /* clang-format on */
 
-/* What is refused, beside what no functional takes (the last three faults) and what is_floating
- * says; all else is taken. */
+/* What is refused, in addition to what no functional takes (the last three faults) and
+ * what is_floating says; all else is taken. */
 static const struct refusal {
     const char *functional, *operand;
     enum fault fault;
@@ -184,7 +184,7 @@ static bool is_floating(const nn_functional *f)
     return f->operands[0].dtype == HT_FLOAT64;
 }
 
-/* Floating for class numbers, integer for what comes first, of another precision beside that. */
+/* Floating for class numbers, integer for what comes first, of another precision with that. */
 static ht_dtype other_dtype(ht_dtype dtype, bool first)
 {
     return dtype == HT_FLOAT64 && first ? HT_INT64 : HT_FLOAT32;
@@ -258,7 +258,7 @@ static void test_bad_operands(void **state)
         for (int i = 0; i < f->count && !f->variant; i++) {
             for (enum fault fault = NONE; fault < FAULTS; fault++) {
                 if ((i == 0 && fault >= DEVICE) || (fault == RANKS && ht_test_size == 1))
-                    continue; /* there is nothing beside it */
+                    continue; /* it is the only one */
                 check(f, i, fault);
             }
         }

@@ -111,7 +111,7 @@ static ht_tensor *widen(ht_tensor *rows, int array, void *user)
 }
 
 /* The program copies, and computes with what came, while the loader copies the next batches. */
-static void large_batches_are_copied_beside_the_program(void **state)
+static void large_batches_are_copied_during_the_program(void **state)
 {
     ht_device *host = ht_device_get("cpu");
 
@@ -201,5 +201,5 @@ static void a_copy_that_fails_is_told_or_does_no_harm(void **state)
 }
 
 HT_TEST_SUITE(test_dataloader_device, cmocka_unit_test(batches_on_a_device_hold_their_rows),
-              cmocka_unit_test(large_batches_are_copied_beside_the_program),
+              cmocka_unit_test(large_batches_are_copied_during_the_program),
               cmocka_unit_test(a_copy_that_fails_is_told_or_does_no_harm));

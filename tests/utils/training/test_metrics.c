@@ -153,7 +153,7 @@ static ht_tensor *stream(int64_t first, int64_t count)
     return ht_array(values, 1, &count, HT_FLOAT64, HT_LOCAL);
 }
 
-/* Sums of squares would have lost the variance beside 1e18. */
+/* Sums of squares would have lost the variance against 1e18. */
 static void test_moments_of_a_stream(void **state)
 {
     ht_metric *metric = ht_metric_moments(HT_COMM_WORLD);

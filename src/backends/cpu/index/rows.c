@@ -12,7 +12,7 @@ typedef void line_fn(void *to, int64_t to_step, const void *from, int64_t from_s
 static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *line)
 {
     const size_t sizes[2] = {size, size};
-    const int beside = 1 - x_side, last = c->loop.ndim - 1;
+    const int other = 1 - x_side, last = c->loop.ndim - 1;
     ht_loop loop = c->loop;
     row_walk walk;
     int64_t place;
@@ -21,8 +21,8 @@ static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *l
         if (!ht__find_place(c, row, &place))
             continue;
         loop.operand[x_side].data = (char *)c->loop.operand[x_side].data + place * (int64_t)size;
-        loop.operand[beside].data = (char *)c->loop.operand[beside].data +
-                                    row * c->row_step * (int64_t)size;
+        loop.operand[other].data = (char *)c->loop.operand[other].data +
+                                   row * c->row_step * (int64_t)size;
         for (bool more = row_walk_begin(&walk, &loop); more; more = row_walk_next(&walk, 2, sizes))
             line(walk.at[0], loop.stride[0][last], walk.at[1], loop.stride[1][last],
                  loop.shape[last]);
@@ -60,15 +60,15 @@ static int move_dense(const ht_index_call *c, int x_side, size_t size)
     int64_t place;
 
     for (int64_t row = 0; row < c->rows; row++) {
-        char *beside = rows + row * c->row_step * (int64_t)size;
+        char *values = rows + row * c->row_step * (int64_t)size;
 
         prefetch_place(c, row + AHEAD, x, size);
         if (!ht__find_place(c, row, &place))
             continue;
         if (x_side == 0)
-            memcpy(x + place * (int64_t)size, beside, bytes);
+            memcpy(x + place * (int64_t)size, values, bytes);
         else
-            memcpy(beside, x + place * (int64_t)size, bytes);
+            memcpy(values, x + place * (int64_t)size, bytes);
     }
     return 0;
 }

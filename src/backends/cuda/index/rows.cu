@@ -130,10 +130,10 @@ static __global__ void put_sorted(int64_t work, rows_job j, const uint32_t *keys
     HT_CUDA_EACH(i, work)
     {
         int64_t e;
-        const int64_t at = ht_cuda_divide(i, j.length, &e), beside = set::adds ? at - 1 : at + 1;
+        const int64_t at = ht_cuda_divide(i, j.length, &e), neighbour = set::adds ? at - 1 : at + 1;
         const uint32_t key = keys[at];
 
-        if (key == j.none || (beside >= 0 && beside < c.rows && keys[beside] == key))
+        if (key == j.none || (neighbour >= 0 && neighbour < c.rows && keys[neighbour] == key))
             continue;
         typename set::element *to = x + j.least + key * j.unit +
                                     ht_cuda_offset(j.row, c.loop.stride[0], e);

@@ -37,7 +37,7 @@ struct ht_cuda_reduction {
     void *y;
     const void *x, *also; /* also: a second input of some folds */
     const double *mean;   /* of each output, for some */
-    const void *extra;    /* what some folds take besides, on the device */
+    const void *extra;    /* further data of some folds, on the device */
     int64_t *at;          /* of ARGMAX and ARGMIN */
     int64_t y_stride[HT_MAX_NDIM], x_stride[HT_MAX_NDIM], at_stride[HT_MAX_NDIM];
     int64_t stride[HT_MAX_NDIM]; /* of the reduced axes */

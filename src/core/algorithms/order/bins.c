@@ -98,7 +98,7 @@ ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right)
     static const char what[] = "ht_bucketize";
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(boundaries, what, "boundaries") ||
-        (x = ht__beside(what, x, boundaries)) == NULL ||
+        (x = ht__as_tensor_like(what, x, boundaries)) == NULL ||
         !ht__check_together_as(what, "x", x, "boundaries", boundaries) ||
         !check_boundaries(what, "boundaries", boundaries))
         return NULL;
@@ -110,7 +110,7 @@ ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right)
     static const char what[] = "ht_searchsorted";
 
     if (HT_IS_NULL(sorted, what, "sorted") || HT_IS_NULL(x, what, "x") ||
-        (x = ht__beside(what, x, sorted)) == NULL ||
+        (x = ht__as_tensor_like(what, x, sorted)) == NULL ||
         !ht__check_together_as(what, "sorted", sorted, "x", x) ||
         !check_boundaries(what, "the sorted elements", sorted))
         return NULL;
@@ -139,7 +139,7 @@ ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right)
     bool down, was;
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(bins, what, "bins") ||
-        (x = ht__beside(what, x, bins)) == NULL ||
+        (x = ht__as_tensor_like(what, x, bins)) == NULL ||
         !ht__check_together_as(what, "x", x, "bins", bins) ||
         !check_boundaries(what, "bins", bins) || go_down(what, bins, &down) != HT_SUCCESS)
         return NULL;

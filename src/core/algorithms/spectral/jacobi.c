@@ -5,8 +5,8 @@
  * orthogonal, longest first. Then blocks move on to neighbours, by the rounds of a tournament in
  * which each pair of blocks meets. A sweep has 2 P - 1 rounds, and ends with all blocks at home.
  * Sweeps are repeated until one finds all columns orthogonal and in order, usually 5 to 10 times. A
- * rank stores its own columns twice besides x and v, for a moment three times, and sends and receives
- * them 2 P - 1 times a sweep. */
+ * rank stores its own columns twice in addition to x and v, for a moment three times, and sends and
+ * receives them 2 P - 1 times a sweep. */
 #include "core/algorithms/spectral/jacobi.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
  * which gives an orthonormal u for any rank of the matrix x. Nothing is squared: small singular
  * values are exact to roundings of the largest.
  *
- * At the peak a rank stores ten times its part of a square matrix x besides x, or 5.5 times it for
- * values alone. */
+ * At the peak a rank stores ten times its part of a square matrix x in addition to x, or 5.5 times
+ * it for values alone. */
 #include "core/algorithms/spectral/jacobi.h"
 #include "ht/arithmetics.h"
 #include "ht/complex_math.h"

@@ -47,7 +47,7 @@ static bool follow(char target[HT_PATH_ROOM])
     return true;
 }
 
-enum { BESIDE = 64 }; /* by which temporary names are longer than the file's */
+enum { ADDED = 64 }; /* the length of temporary names beyond that of the file */
 
 bool ht__file_follow(const char *path, char target[HT_PATH_ROOM])
 {
@@ -57,7 +57,7 @@ bool ht__file_follow(const char *path, char target[HT_PATH_ROOM])
 
     snprintf(target, HT_PATH_ROOM, "%s", path);
     while (lstat(target, &info) == 0 && S_ISLNK(info.st_mode)) {
-        if (++links > MOST || !follow(target) || strlen(target) + BESIDE > HT_PATH_ROOM)
+        if (++links > MOST || !follow(target) || strlen(target) + ADDED > HT_PATH_ROOM)
             return false;
     }
     return true;
@@ -67,7 +67,7 @@ ht_status ht__file_target(const char *what, const char *path, char target[HT_PAT
 {
     struct stat info;
 
-    if (strlen(path) + BESIDE > HT_PATH_ROOM)
+    if (strlen(path) + ADDED > HT_PATH_ROOM)
         return ht__error_set(HT_ERR_ARGUMENT, "%s: the name of the file is too long", what);
     if (!ht__file_follow(path, target))
         return ht__error_set(HT_ERR_IO, "%s: cannot write %s: it is a link that leads nowhere",

@@ -60,14 +60,14 @@ ht_tensor *ht_scalar_ext(ht_number value)
     return ht__check_kind("ht_scalar_ext", NULL, "value", value) ? ht__number(value) : NULL;
 }
 
-ht_tensor *ht__beside(const char *what, ht_tensor *y, const ht_tensor *x)
+ht_tensor *ht__as_tensor_like(const char *what, ht_tensor *y, const ht_tensor *x)
 {
     if (y == NULL || y->body->number == NULL || x->body->number != NULL)
         return y;
-    return ht__number_beside(what, x, *y->body->number, y->body->dtype);
+    return ht__number_like(what, x, *y->body->number, y->body->dtype);
 }
 
-ht_tensor *ht__number_beside(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype)
+ht_tensor *ht__number_like(const char *what, const ht_tensor *x, ht_number value, ht_dtype dtype)
 {
     ht_tensor *number;
 

@@ -108,8 +108,8 @@ static void choose_split(int count, ht_tensor *const in[], ht_broadcast_plan *pl
     }
 }
 
-/* Beside a tensor with axes, one without is like a number: it raises the kind, not the size. */
-static ht_dtype promote_beside_number(ht_dtype tensor, ht_dtype number)
+/* With a tensor with axes, one without is like a number: it raises the kind, not the size. */
+static ht_dtype promote_with_number(ht_dtype tensor, ht_dtype number)
 {
     int kind = ht__dtype_kind(tensor), other = ht__dtype_kind(number);
 
@@ -123,7 +123,7 @@ static ht_dtype promote_beside_number(ht_dtype tensor, ht_dtype number)
 ht_dtype ht__scalar_dtype(ht_dtype dtype, ht_number value)
 {
     if (value.kind == HT_NUMBER_COMPLEX)
-        return promote_beside_number(dtype, HT_COMPLEX64);
+        return promote_with_number(dtype, HT_COMPLEX64);
     if (!ht__dtype_is_exact(dtype))
         return dtype;
     if (value.kind == HT_NUMBER_REAL)
@@ -162,7 +162,7 @@ static ht_dtype promote(int count, ht_tensor *const in[])
     if (sized == HT_DTYPE_COUNT)
         dtype = points != HT_DTYPE_COUNT ? points : numbers;
     else
-        dtype = points != HT_DTYPE_COUNT ? promote_beside_number(sized, points) : sized;
+        dtype = points != HT_DTYPE_COUNT ? promote_with_number(sized, points) : sized;
     for (int k = 0; k < count; k++) {
         if (ht__is_number(in[k]))
             dtype = ht__scalar_dtype(dtype, *in[k]->body->number);

@@ -40,17 +40,17 @@ static bool lie_alike(int count, ht_tensor *const in[], const ht_body *y, const 
 }
 
 static ht_status run(const ht_broadcast_op *op, int count, ht_tensor *const in[], ht_dtype dtype,
-                     const ht_body *y, const ht_beside *beside)
+                     const ht_body *y, const ht_params *params)
 {
     const ht_body *bodies[1 + HT_BROADCAST_OPERANDS];
     ht_operand operands[1 + HT_BROADCAST_OPERANDS];
 
     if (lie_alike(count, in, y, bodies))
-        return ht__elementwise_dense(op->name, op->kernel, dtype, 1 + count, bodies, beside);
+        return ht__elementwise_dense(op->name, op->kernel, dtype, 1 + count, bodies, params);
     operands[0] = ht__operand(y);
     for (int k = 0; k < count; k++)
         place(&operands[1 + k], in[k]->body, y);
-    return ht__elementwise(op->name, op->kernel, dtype, y, 1 + count, operands, beside);
+    return ht__elementwise(op->name, op->kernel, dtype, y, 1 + count, operands, params);
 }
 
 /* The result's memory: laid out as an operand that has its shape, so that images stay
@@ -98,7 +98,7 @@ static bool keep_numbers(const ht_broadcast_op *op, int count, ht_tensor *in[],
 {
     for (int k = 0; k < saved_count(op, count); k++) {
         if (ht__is_number(in[k]))
-            in[k] = ht__number_beside(op->name, plan->first, *in[k]->body->number, plan->dtype);
+            in[k] = ht__number_like(op->name, plan->first, *in[k]->body->number, plan->dtype);
         if (in[k] == NULL)
             return false;
     }
@@ -110,7 +110,7 @@ static bool keep_numbers(const ht_broadcast_op *op, int count, ht_tensor *in[],
 static bool place_mask(const ht_broadcast_op *op, ht_tensor *in[], const ht_broadcast_plan *plan)
 {
     if (op->masked && ht__is_number(in[0]))
-        in[0] = ht__number_beside(op->name, plan->first, *in[0]->body->number, HT_BOOL);
+        in[0] = ht__number_like(op->name, plan->first, *in[0]->body->number, HT_BOOL);
     return in[0] != NULL;
 }
 
@@ -159,7 +159,7 @@ static bool has_null(const ht_broadcast_op *op, int count, ht_tensor *const in[]
 }
 
 static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *const operands[],
-                            const ht_beside *beside)
+                            const ht_params *params)
 {
     const bool recorded = op->backward != NULL && any_needs_grad(count, operands);
     ht_tensor *in[HT_BROADCAST_OPERANDS], *aligned[HT_BROADCAST_OPERANDS], *y;
@@ -175,12 +175,12 @@ static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *con
         return NULL;
     y = ht__tensor_new(new_result(op->name, count, aligned, &plan,
                                   op->result == HT_RESULT_BOOL ? HT_BOOL : plan.dtype));
-    if (y == NULL || run(op, count, aligned, plan.dtype, y->body, beside) != HT_SUCCESS)
+    if (y == NULL || run(op, count, aligned, plan.dtype, y->body, params) != HT_SUCCESS)
         return NULL;
     node = recorded ? ht_node_new(op->name, op->backward, count, in) : NULL;
     if (node == NULL)
         return y;
-    ht__keep_beside(node, beside);
+    ht__keep_params(node, params);
     for (int k = 0; k < saved_count(op, count); k++) {
         const bool same = in[k]->body->dtype == aligned[k]->body->dtype;
 
@@ -190,9 +190,9 @@ static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *con
 }
 
 ht_tensor *ht__broadcast(const ht_broadcast_op *op, int count, ht_tensor *const in[],
-                         const ht_beside *beside)
+                         const ht_params *params)
 {
-    return has_null(op, count, in) ? NULL : broadcast(op, count, in, beside);
+    return has_null(op, count, in) ? NULL : broadcast(op, count, in, params);
 }
 
 ht_tensor *ht__binary(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b)
@@ -203,11 +203,11 @@ ht_tensor *ht__binary(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b)
 }
 
 ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b,
-                           const ht_beside *beside)
+                           const ht_params *params)
 {
     ht_tensor *const in[2] = {a, b};
 
-    return ht__broadcast(op, 2, in, beside);
+    return ht__broadcast(op, 2, in, params);
 }
 
 /* Whether the elements of b are aligned with those of g, for a result of g's dtype. */
@@ -219,13 +219,13 @@ static bool fits(const ht_body *g, const ht_body *b)
 }
 
 ht_tensor *ht__binary_over(const ht_broadcast_op *op, ht_tensor *g, ht_tensor *b,
-                           const ht_beside *beside)
+                           const ht_params *params)
 {
     ht_tensor *const in[2] = {g, b};
 
     if (g == NULL || b == NULL || !ht__may_overwrite(g) || !fits(g->body, b->body))
-        return ht__broadcast(op, 2, in, beside);
-    if (run(op, 2, in, g->body->dtype, g->body, beside) != HT_SUCCESS)
+        return ht__broadcast(op, 2, in, params);
+    if (run(op, 2, in, g->body->dtype, g->body, params) != HT_SUCCESS)
         return NULL;
     ht__storage_touch(g->body->storage);
     return g;
@@ -257,7 +257,7 @@ static bool runs_in_place(const ht_broadcast_op *op, int count, ht_tensor *const
 
 /* A copy of the memory that is to be written, if the graph keeps operands in it. */
 static ht_tensor *with_a_copy(const ht_broadcast_op *op, int count, ht_tensor *const operands[],
-                              const ht_beside *beside)
+                              const ht_params *params)
 {
     const bool keeps = op->save_operands && op->backward != NULL && any_needs_grad(count, operands);
     ht_tensor *in[HT_BROADCAST_OPERANDS];
@@ -267,11 +267,11 @@ static ht_tensor *with_a_copy(const ht_broadcast_op *op, int count, ht_tensor *c
 
         in[k] = keeps && written ? ht_copy(operands[k]) : operands[k];
     }
-    return ht__broadcast(op, count, in, beside);
+    return ht__broadcast(op, count, in, params);
 }
 
 ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
-                         const ht_beside *beside)
+                         const ht_params *params)
 {
     ht_broadcast_plan plan;
     ht_scope *scope;
@@ -284,13 +284,13 @@ ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const 
         return HT_ERR_STATE;
     if (runs_in_place(op, count, in, &plan)) {
         ht__storage_touch(in[0]->body->storage);
-        status = run(op, count, in, plan.dtype, in[0]->body, beside);
+        status = run(op, count, in, plan.dtype, in[0]->body, params);
         if (status == HT_SUCCESS)
             ht__written(op->name, in[0], NULL);
         return status;
     }
     scope = ht_scope_open();
-    y = with_a_copy(op, count, in, beside);
+    y = with_a_copy(op, count, in, params);
     status = ht__check_result(op->name, ht__broadcast_name(op, 0), in[0], y);
     if (status == HT_SUCCESS)
         status = ht__replace_values(op->name, ht__broadcast_name(op, 0), in[0], y);

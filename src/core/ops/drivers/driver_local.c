@@ -17,20 +17,20 @@ static ht_dtype result_dtype(const ht_unary_op *op, ht_dtype dtype)
 }
 
 static ht_status run(const ht_unary_op *op, const ht_tensor *x, const ht_body *y,
-                     const ht_beside *beside)
+                     const ht_params *params)
 {
     ht_operand operands[3] = {ht__operand(y), ht__operand(x->body)};
     int count = 2;
 
     if (op->twice)
         operands[count++] = operands[1];
-    return ht__elementwise(op->name, op->kernel, x->body->dtype, y, count, operands, beside);
+    return ht__elementwise(op->name, op->kernel, x->body->dtype, y, count, operands, params);
 }
 
 static void save(const ht_unary_op *op, ht_node *node, ht_tensor *x, ht_tensor *y,
-                 const ht_beside *beside)
+                 const ht_params *params)
 {
-    ht__keep_beside(node, beside);
+    ht__keep_params(node, params);
     if (op->save == HT_SAVE_INPUT)
         ht_node_save(node, x);
     if (op->save == HT_SAVE_OUTPUT)
@@ -93,7 +93,7 @@ ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x)
     return ht__unary_with(op, x, NULL);
 }
 
-ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_params *params)
 {
     ht_tensor *y;
     ht_node *node;
@@ -105,39 +105,39 @@ ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *
     if (x != NULL && gives_slope(op, x))
         return unary_with_slope(op, x);
     y = x != NULL ? ht__empty(op->name, x->body, result_dtype(op, x->body->dtype)) : NULL;
-    if (y == NULL || run(op, x, y->body, beside) != HT_SUCCESS)
+    if (y == NULL || run(op, x, y->body, params) != HT_SUCCESS)
         return NULL;
     node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
     if (node == NULL)
         return y;
-    save(op, node, x, y, beside);
+    save(op, node, x, y, params);
     return ht_node_set_output(node, y);
 }
 
 /* In the memory of x, if the graph does not keep its former content. */
-static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+static ht_status overwrite(const ht_unary_op *op, ht_tensor *x, const ht_params *params)
 {
     ht_node *node = op->backward != NULL ? ht_node_new(op->name, op->backward, 1, &x) : NULL;
 
     ht__storage_touch(x->body->storage);
-    if (run(op, x, x->body, beside) != HT_SUCCESS) {
+    if (run(op, x, x->body, params) != HT_SUCCESS) {
         ht_release(node);
         return ht_error_get(NULL);
     }
     if (node != NULL) {
-        save(op, node, x, x, beside);
+        save(op, node, x, x, params);
         ht__written(op->name, x, node);
     }
     return HT_SUCCESS;
 }
 
 /* The graph keeps a copy of x. */
-static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside)
+static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_params *params)
 {
     const bool keeps = op->save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x) &&
                        !gives_slope(op, x);
     ht_scope *scope = ht_scope_open();
-    ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, beside);
+    ht_tensor *y = ht__unary_with(op, keeps ? ht_copy(x) : x, params);
     ht_status status = ht__check_result(op->name, "x", x, y);
 
     if (status == HT_SUCCESS)
@@ -146,7 +146,7 @@ static ht_status replace(const ht_unary_op *op, ht_tensor *x, const ht_beside *b
     return status;
 }
 
-ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, const ht_beside *beside)
+ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, const ht_params *params)
 {
     ht_unary_op op = *of;
     ht_dtype dtype;
@@ -164,9 +164,9 @@ ht_status ht__unary_(const ht_unary_op *of, const char *what, ht_tensor *x, cons
     if (result_dtype(&op, dtype) != dtype ||
         (op.result == HT_RESULT_FLOAT && ht__dtype_is_exact(dtype)) ||
         (op.save == HT_SAVE_INPUT && ht_is_grad_enabled() && ht__needs_grad(x)))
-        return replace(&op, x, beside);
+        return replace(&op, x, params);
     if (!ht__kernel_is_there(x->body->storage->device, op.kernel, dtype))
         /* before x counts as written */
         return ht__kernel_missing(x->body->comm, x->body->storage->device, op.kernel, dtype, what);
-    return overwrite(&op, x, beside);
+    return overwrite(&op, x, params);
 }

@@ -16,12 +16,12 @@ typedef enum ht_result {
     HT_RESULT_REAL /* of complex numbers the dtype of their parts */
 } ht_result;
 
-/* For a node: its backward function finds the numbers beside the tensors, where there were any, at
+/* For a node: its backward function finds the parameters, if there were any, at
  * ht_node_context(node, 0). */
-static inline void ht__keep_beside(ht_node *node, const ht_beside *beside)
+static inline void ht__keep_params(ht_node *node, const ht_params *params)
 {
-    if (beside != NULL)
-        *(ht_beside *)ht_node_context(node, sizeof *beside) = *beside;
+    if (params != NULL)
+        *(ht_params *)ht_node_context(node, sizeof *params) = *params;
 }
 
 typedef struct ht_unary_op {
@@ -35,12 +35,12 @@ typedef struct ht_unary_op {
     ht_kernel slope;
 } ht_unary_op;
 ht_tensor *ht__unary(const ht_unary_op *op, ht_tensor *x);
-/* beside: NULL for none. */
-ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_beside *beside);
+/* params: NULL for none. */
+ht_tensor *ht__unary_with(const ht_unary_op *op, ht_tensor *x, const ht_params *params);
 /* In place, as `what`, in the graph as the operation is. HT_ERR_DTYPE where x cannot hold the
  * result. */
 ht_status ht__unary_(const ht_unary_op *op, const char *what, ht_tensor *x,
-                     const ht_beside *beside);
+                     const ht_params *params);
 
 /* Two or three operands, which broadcast. A dtype is unsupported if its list of kernels lacks it.
  */
@@ -57,19 +57,19 @@ typedef struct ht_broadcast_op {
     const char *const *names; /* of the operands, for messages; NULL: a, b and c */
 } ht_broadcast_op;
 ht_tensor *ht__broadcast(const ht_broadcast_op *op, int count, ht_tensor *const in[],
-                         const ht_beside *beside);
+                         const ht_params *params);
 ht_tensor *ht__binary(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b);
 ht_tensor *ht__binary_with(const ht_broadcast_op *op, ht_tensor *a, ht_tensor *b,
-                           const ht_beside *beside);
+                           const ht_params *params);
 /* The first operand <- f(operands), in the graph as f is. HT_ERR_DTYPE where it cannot hold that.
  */
 ht_status ht__broadcast_(const ht_broadcast_op *op, int count, ht_tensor *const in[],
-                         const ht_beside *beside);
+                         const ht_params *params);
 ht_status ht__binary_(const ht_broadcast_op *op, const char *what, ht_tensor *a, ht_tensor *b);
 /* For backward functions: f(g, b). The result takes g's memory if b fits g and nothing else refers
  * to g. */
 ht_tensor *ht__binary_over(const ht_broadcast_op *op, ht_tensor *g, ht_tensor *b,
-                           const ht_beside *beside);
+                           const ht_params *params);
 ht_dtype ht__binary_dtype(ht_tensor *a, ht_tensor *b); /* what a and b promote to */
 /* The dtype in which a number meets a tensor: the tensor's, unless the number's kind is higher. */
 ht_dtype ht__scalar_dtype(ht_dtype dtype, ht_number value);

@@ -73,7 +73,7 @@ ht_status ht__reduce_local(const ht_reduce_job *job, const ht_reduce_plan *plan,
     const ht_body *in = x->body, *out = y->body;
     ht_device *device = out->storage->device;
     ht_operand operands[3] = {ht__operand(out), {.data = ht__body_data(in), .dtype = in->dtype}};
-    const int count = job->beside != NULL ? 3 : 2;
+    const int count = job->positions != NULL ? 3 : 2;
     ht_reach beyond[3] = {{0}};
     ht_reduction reduction = {.divisor = job->divisor};
 
@@ -85,8 +85,8 @@ ht_status ht__reduce_local(const ht_reduce_job *job, const ht_reduce_plan *plan,
         return fill_neutral(job->name, out, job->across, job->divisor);
     for (int i = 0; i < plan->ndim; i++)
         operands[1].stride[i] = plan->axis_of[i] < 0 ? 0 : in->stride[plan->axis_of[i]];
-    if (job->beside != NULL)
-        operands[2] = ht__operand(job->beside->body);
+    if (job->positions != NULL)
+        operands[2] = ht__operand(job->positions->body);
     ht__loop_fill(&reduction.loop, out->ndim, out->lshape, count, operands);
     reduction.loop.operand[2].written = true;
     fill_reduced(&reduction, in, plan);

@@ -25,7 +25,7 @@ typedef struct ht_reduce_job {
     ht_kernel kernel;
     ht_reduce_op across;
     double divisor;
-    ht_tensor *beside; /* positions; NULL: none */
+    ht_tensor *positions; /* positions; NULL: none */
 } ht_reduce_job;
 
 /* y from this rank's part of x. */

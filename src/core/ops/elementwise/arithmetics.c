@@ -64,14 +64,15 @@ static ht_broadcast_op named(ht_broadcast_op op, const char *what)
     return op;
 }
 
-static ht_tensor *double_beside(const ht_broadcast_op *of, const char *what, ht_tensor *a, double b)
+static ht_tensor *with_double(const ht_broadcast_op *of, const char *what, ht_tensor *a, double b)
 {
     const ht_broadcast_op op = named(*of, what);
 
     return ht__binary_scalar(&op, a, ht__number_of_double(a != NULL ? a->body->dtype : HT_BOOL, b));
 }
 
-static ht_tensor *beside(const ht_broadcast_op *of, const char *what, ht_tensor *a, ht_number b)
+static ht_tensor *with_number(const ht_broadcast_op *of, const char *what, ht_tensor *a,
+                              ht_number b)
 {
     const ht_broadcast_op op = named(*of, what);
 
@@ -80,57 +81,57 @@ static ht_tensor *beside(const ht_broadcast_op *of, const char *what, ht_tensor 
 
 ht_tensor *ht_add_scalar(ht_tensor *a, double b)
 {
-    return double_beside(&add_op, "ht_add_scalar", a, b);
+    return with_double(&add_op, "ht_add_scalar", a, b);
 }
 
 ht_tensor *ht_add_scalar_ext(ht_tensor *a, ht_number b)
 {
-    return beside(&add_op, "ht_add_scalar_ext", a, b);
+    return with_number(&add_op, "ht_add_scalar_ext", a, b);
 }
 
 ht_tensor *ht_sub_scalar(ht_tensor *a, double b)
 {
-    return double_beside(&sub_op, "ht_sub_scalar", a, b);
+    return with_double(&sub_op, "ht_sub_scalar", a, b);
 }
 
 ht_tensor *ht_sub_scalar_ext(ht_tensor *a, ht_number b)
 {
-    return beside(&sub_op, "ht_sub_scalar_ext", a, b);
+    return with_number(&sub_op, "ht_sub_scalar_ext", a, b);
 }
 
 ht_tensor *ht_mul_scalar(ht_tensor *a, double b)
 {
-    return double_beside(&mul_op, "ht_mul_scalar", a, b);
+    return with_double(&mul_op, "ht_mul_scalar", a, b);
 }
 
 ht_tensor *ht_mul_scalar_ext(ht_tensor *a, ht_number b)
 {
-    return beside(&mul_op, "ht_mul_scalar_ext", a, b);
+    return with_number(&mul_op, "ht_mul_scalar_ext", a, b);
 }
 
 ht_tensor *ht_div_scalar(ht_tensor *a, double b)
 {
-    return double_beside(&div_op, "ht_div_scalar", a, b);
+    return with_double(&div_op, "ht_div_scalar", a, b);
 }
 
 ht_tensor *ht_div_scalar_ext(ht_tensor *a, ht_number b)
 {
-    return beside(&div_op, "ht_div_scalar_ext", a, b);
+    return with_number(&div_op, "ht_div_scalar_ext", a, b);
 }
 
 ht_tensor *ht__add_number(const char *what, ht_tensor *x, ht_number number)
 {
-    return beside(&add_op, what, x, number);
+    return with_number(&add_op, what, x, number);
 }
 
 ht_tensor *ht__mul_number(const char *what, ht_tensor *x, ht_number number)
 {
-    return beside(&mul_op, what, x, number);
+    return with_number(&mul_op, what, x, number);
 }
 
 ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tensor *y)
 {
-    const ht_beside factors = {.param = {a, b}};
+    const ht_params factors = {.param = {a, b}};
     ht_operand operands[3] = {ht__operand(y->body)};
 
     if (x == NULL)
@@ -182,7 +183,7 @@ static ht_status add_in_place(const char *what, ht_tensor *a, ht_tensor *b, ht_n
     if (!is_one(alpha, ht__binary_dtype(a, b))) {
         const ht_dtype dtype = ht__binary_dtype(a, b); /* that of the sum */
 
-        b = b->body->number != NULL ? ht__number_beside(what, a, *b->body->number, dtype)
+        b = b->body->number != NULL ? ht__number_like(what, a, *b->body->number, dtype)
                                     : ht_astype(b, dtype);
         b = ht__binary_scalar(&mul, b, alpha);
     }

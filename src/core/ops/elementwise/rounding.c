@@ -123,7 +123,7 @@ ht_tensor *ht_round_ext(ht_tensor *x, int decimals)
     if (decimals == 0 || (decimals > 0 && ht_dtype_is_integer(x->body->dtype)))
         return ht__unary(&whole, x);
     return ht__unary_with(&op, x,
-                          &(ht_beside){.param = {decimals > 0 ? pow(10, decimals) : 1,
+                          &(ht_params){.param = {decimals > 0 ? pow(10, decimals) : 1,
                                                  decimals < 0 ? pow(10, -decimals) : 1}});
 }
 
@@ -212,7 +212,7 @@ static ht_tensor *nan_to_num(const char *what, ht_tensor *x, double nan, double 
                             .save = HT_SAVE_INPUT,
                             .backward = nan_to_num_backward};
 
-    return ht__unary_with(&op, x, &(ht_beside){.param = {nan, posinf, neginf}});
+    return ht__unary_with(&op, x, &(ht_params){.param = {nan, posinf, neginf}});
 }
 
 /* The greatest finite number. */

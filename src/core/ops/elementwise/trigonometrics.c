@@ -121,7 +121,7 @@ static ht_tensor *scaled(const char *what, ht_tensor *x, double factor);
 
 static void scaled_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    gin[0] = scaled("ht_backward", g, ((const ht_beside *)ht_node_context(node, 0))->param[0]);
+    gin[0] = scaled("ht_backward", g, ((const ht_params *)ht_node_context(node, 0))->param[0]);
 }
 
 static ht_tensor *scaled(const char *what, ht_tensor *x, double factor)
@@ -131,7 +131,7 @@ static ht_tensor *scaled(const char *what, ht_tensor *x, double factor)
                             .result = HT_RESULT_FLOAT,
                             .backward = scaled_backward};
 
-    return ht__unary_with(&op, x, &(ht_beside){.param = {factor}});
+    return ht__unary_with(&op, x, &(ht_params){.param = {factor}});
 }
 
 ht_tensor *ht_deg2rad(ht_tensor *x)

@@ -63,8 +63,8 @@ static ht_tensor *flip_values(const char *what, ht_tensor *values, int ndim, int
     return axis >= 0 ? ht__flip_axis(what, values, axis) : values;
 }
 
-/* The values have the axes of ht_getitem's result: what the place has besides them, or in another
- * direction, is made good. */
+/* The values have the axes of ht_getitem's result: further axes of the place, and axes in the other
+ * direction, are fitted. */
 static ht_tensor *fit_values(const char *what, ht_tensor *values, const ht_tensor *place,
                              const ht_selection *selection)
 {
@@ -134,7 +134,7 @@ static ht_tensor *fit_row_values(const char *what, ht_tensor *values, const ht_t
     const int ndim = ht_tensor_ndim(place) - rows->axes + ht_tensor_ndim(rows->at[0]);
 
     if (values->body->number != NULL)
-        return ht__number_beside(what, place, *values->body->number, place->body->dtype);
+        return ht__number_like(what, place, *values->body->number, place->body->dtype);
     if (!ht__check_together_as(what, "x", place, "values", values))
         return NULL;
     values = drop_leading(values, ndim);

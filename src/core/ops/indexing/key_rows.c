@@ -22,7 +22,7 @@ typedef struct reading {
     int axis, to;   /* next axes of x, and of what `plain` names */
     int tensors;    /* with axes, among the items */
     bool between;   /* an item that is not an index came after an index */
-    bool apart;     /* and then another index */
+    bool separated; /* and then another index */
     bool has_index; /* there was an index */
     ht_row_index *rows;
 } reading;
@@ -39,7 +39,7 @@ static void note_place(reading *r, const ht_index *item)
         r->between = r->has_index;
         return;
     }
-    r->apart = r->apart || r->between;
+    r->separated = r->separated || r->between;
     if (!r->has_index)
         r->rows->place = r->to - r->rows->axes;
     r->has_index = true;
@@ -91,7 +91,7 @@ static bool read_integer(reading *r, int64_t at)
     }
     if (at < -x->shape[r->axis] || at >= x->shape[r->axis])
         return fail_range(r, at);
-    index = ht__number_beside(r->what, r->x, HT_NUM(at), HT_INT64);
+    index = ht__number_like(r->what, r->x, HT_NUM(at), HT_INT64);
     if (index != NULL)
         add_index(r, index);
     return index != NULL;
@@ -263,7 +263,7 @@ bool ht__key_rows(const char *what, ht_tensor *x, int count, const ht_index key[
     for (int i = 0; i < count && good; i++)
         good = read_item(&r, &key[i], left);
     good = good && (rows->axes == 0 || unite(&r));
-    rows->place = r.apart ? 0 : rows->place;
+    rows->place = r.separated ? 0 : rows->place;
     *plain_count = r.count;
     ht_set_grad_enabled(was);
     return good;

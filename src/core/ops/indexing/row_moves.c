@@ -16,7 +16,7 @@
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 
-/* The parts of an index that a node keeps; its tensors are saved beside it. */
+/* The parts of an index that a node keeps; its tensors are saved tensors of the node. */
 typedef struct row_context {
     ht_row_index index;
     bool add;
@@ -189,7 +189,7 @@ static ht_status put_others(const char *what, ht_kernel kernel, ht_tensor *x,
 }
 
 /* y, or a copy of it where it lies in the memory that is written. */
-static ht_tensor *apart(const ht_tensor *x, ht_tensor *y)
+static ht_tensor *without_overlap(const ht_tensor *x, ht_tensor *y)
 {
     return y != NULL && x->body->storage == y->body->storage ? ht_copy(y) : y;
 }
@@ -200,9 +200,10 @@ static ht_status put(const char *what, ht_kernel kernel, ht_tensor *x, ht_row_in
     if (!settle_index(x->body, index))
         return ht_error_get(NULL);
     values = ht_astype(values, x->body->dtype);
-    values = apart(x, values != NULL ? settle_values(what, x->body, index, values) : NULL);
+    values = without_overlap(x,
+                             values != NULL ? settle_values(what, x->body, index, values) : NULL);
     for (int i = 0; i < index->axes && values != NULL; i++) {
-        index->at[i] = apart(x, index->at[i]);
+        index->at[i] = without_overlap(x, index->at[i]);
         if (index->at[i] == NULL)
             return ht_error_get(NULL);
     }
@@ -236,7 +237,7 @@ static ht_row_index kept_index(ht_node *node)
 }
 
 /* Work on local parts: a rank that fails ends it for all. */
-static ht_tensor *take_apart(const char *what, ht_tensor *x, ht_row_index index)
+static ht_tensor *take_locally(const char *what, ht_tensor *x, ht_row_index index)
 {
     const bool was = ht_set_grad_enabled(false);
     ht_comm *outer = ht__together(x->body->comm);
@@ -247,8 +248,8 @@ static ht_tensor *take_apart(const char *what, ht_tensor *x, ht_row_index index)
     return y;
 }
 
-static ht_status put_apart(const char *what, ht_tensor *x, ht_row_index index, ht_tensor *values,
-                           bool add)
+static ht_status put_locally(const char *what, ht_tensor *x, ht_row_index index, ht_tensor *values,
+                             bool add)
 {
     const bool was = ht_set_grad_enabled(false);
     ht_comm *outer = ht__together(x->body->comm);
@@ -274,13 +275,13 @@ static void take_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *whole = zeros_for_x(node, g);
 
-    if (whole != NULL && put_apart("ht_getitem", whole, kept_index(node), g, true) == HT_SUCCESS)
+    if (whole != NULL && put_locally("ht_getitem", whole, kept_index(node), g, true) == HT_SUCCESS)
         gin[0] = whole;
 }
 
 ht_tensor *ht__take_rows(const char *what, ht_tensor *x, const ht_row_index *index)
 {
-    ht_tensor *y = take_apart(what, x, *index);
+    ht_tensor *y = take_locally(what, x, *index);
     ht_node *node = y != NULL ? ht_node_new(what, take_backward, 1, &x) : NULL;
 
     if (node == NULL)
@@ -314,8 +315,8 @@ static ht_tensor *surviving(const char *what, const ht_body *x, ht_row_index ind
     ht_tensor *last = ht_astype(ht__grad_zeros(what, x, g), HT_INT64), *found = NULL;
 
     if (numbers != NULL && last != NULL &&
-        put_apart(what, last, index, numbers, false) == HT_SUCCESS)
-        found = take_apart(what, last, index);
+        put_locally(what, last, index, numbers, false) == HT_SUCCESS)
+        found = take_locally(what, last, index);
     g = found != NULL ? ht__grad_where(g, ht_eq(found, numbers)) : NULL;
     ht_set_grad_enabled(was);
     return g;
@@ -326,7 +327,7 @@ static void put_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     static const char what[] = "ht_setitem_";
     const ht_row_index index = kept_index(node);
-    ht_tensor *zero = ht__number_beside(what, g, HT_NUM(0), g->body->dtype);
+    ht_tensor *zero = ht__number_like(what, g, HT_NUM(0), g->body->dtype);
     bool add;
 
     g = ht__match_slabs(what, g, ht__node_input(node, 0));
@@ -334,7 +335,7 @@ static void put_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         return;
     add = ((row_context *)ht_node_context(node, 0))->add;
     if (ht_node_needs(node, 1))
-        gin[1] = take_apart(what, g, index);
+        gin[1] = take_locally(what, g, index);
     if (gin[1] != NULL && !add)
         gin[1] = surviving(what, ht__node_input(node, 0), index, gin[1]);
     if (!ht_node_needs(node, 0))
@@ -367,7 +368,7 @@ ht_status ht__put_rows(const char *what, ht_tensor *x, const ht_row_index *index
     if (node != NULL)
         keep_index(node, index, add);
     ht__storage_touch(x->body->storage);
-    status = put_apart(what, x, *index, values, add);
+    status = put_locally(what, x, *index, values, add);
     if (status == HT_SUCCESS)
         ht__written(what, x, node);
     else

@@ -234,7 +234,7 @@ ht_status ht__copy_into(const char *what, ht_tensor *x, ht_tensor *y)
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(y, what, "y"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    y = ht__beside(what, y, x);
+    y = ht__as_tensor_like(what, y, x);
     if (y == NULL || !ht__check_together_as(what, "x", x, "y", y))
         status = ht_error_get(NULL);
     else

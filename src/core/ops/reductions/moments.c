@@ -167,7 +167,7 @@ static bool sum_weighted(const char *what, ht_tensor *x, int axis, ht_tensor *we
 }
 
 /* Also of a 1-D weight, as many as the average has elements. */
-static ht_tensor *sums_beside(const char *what, ht_tensor *sum, const ht_tensor *average)
+static ht_tensor *sums_like(const char *what, ht_tensor *sum, const ht_tensor *average)
 {
     const ht_body *like = average->body;
 
@@ -177,7 +177,7 @@ static ht_tensor *sums_beside(const char *what, ht_tensor *sum, const ht_tensor 
     return sum != NULL ? ht_copy(sum) : NULL;
 }
 
-static ht_tensor *counts_beside(const char *what, const ht_tensor *x, const ht_tensor *average)
+static ht_tensor *counts_like(const char *what, const ht_tensor *x, const ht_tensor *average)
 {
     const ht_body *like = average->body;
     const double size = (double)ht_tensor_size(average);
@@ -196,7 +196,7 @@ static ht_tensor *average_of(const char *what, ht_tensor *x, int axis, ht_tensor
     if (weights == NULL) {
         y = ht_mean(x, axis);
         if (y != NULL && sum != NULL)
-            *sum = counts_beside(what, x, y);
+            *sum = counts_like(what, x, y);
         return y;
     }
     if (!sum_weighted(what, x, axis, weights, &top, &bottom))
@@ -204,7 +204,7 @@ static ht_tensor *average_of(const char *what, ht_tensor *x, int axis, ht_tensor
     dtype = rounded_dtype(ht__binary_dtype(x, weights));
     y = ht_astype(ht_div(top, bottom), dtype);
     if (y != NULL && sum != NULL)
-        *sum = sums_beside(what, bottom, y);
+        *sum = sums_like(what, bottom, y);
     return y;
 }
 

@@ -14,7 +14,7 @@ static ht_tensor *isclose(const char *what, ht_tensor *a, ht_tensor *b, double r
     const ht_broadcast_op op = {
         .name = what, .kernel = HT_KERNEL_ISCLOSE, .result = HT_RESULT_BOOL};
 
-    return ht__binary_with(&op, a, b, &(ht_beside){.param = {rtol, atol, equal_nan}});
+    return ht__binary_with(&op, a, b, &(ht_params){.param = {rtol, atol, equal_nan}});
 }
 
 ht_tensor *ht_isclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool equal_nan)
@@ -36,7 +36,7 @@ ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool
 {
     const char *what = "ht_allclose";
     ht_scope *scope;
-    ht_tensor *apart;
+    ht_tensor *is_close;
     ht_status status;
     double found = 1;
 
@@ -44,8 +44,8 @@ ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool
         HT_IS_NULL_ON(a->body->comm, close, what, "close"))
         return ht_error_get(NULL);
     scope = ht_scope_open();
-    apart = isclose(what, a, b, rtol, atol, equal_nan);
-    status = count(what, apart != NULL ? ht_logical_not(apart) : NULL, &found);
+    is_close = isclose(what, a, b, rtol, atol, equal_nan);
+    status = count(what, is_close != NULL ? ht_logical_not(is_close) : NULL, &found);
     ht_scope_close(scope);
     if (status == HT_SUCCESS)
         *close = found == 0;

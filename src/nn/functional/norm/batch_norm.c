@@ -142,7 +142,8 @@ static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     ht__together_end(outer);
 }
 
-/* Beside the rules: the running statistics are there where they are needed, and can be written. */
+/* In addition to the rules: the running statistics are there where they are needed, and can be
+ * written. */
 static bool check_running(ht_tensor *const in[], const ht_batch_norm_job *job)
 {
     ht_comm *comm = in[X]->body->comm;

@@ -163,7 +163,7 @@ ht_status ht_daso_step(ht_daso *daso)
     daso->report = (ht_daso_report){
         .sent = -1,
         .staleness = -1,
-        .local_sync = !daso->apart &&
+        .local_sync = !daso->skips_sync &&
                       (daso->scaler == NULL || ht_optim_wrapper_last(daso->scaler).synchronised)};
     if (daso->scaler != NULL)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;

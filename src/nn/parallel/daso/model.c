@@ -54,12 +54,12 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
 void ht__daso_drop_model(ht_daso *daso)
 {
     ht__daso_buffers_fini(daso);
-    if (daso->apart)
+    if (daso->skips_sync)
         ht_data_parallel_no_sync_end(daso->wrapper);
     ht_release(daso->model);
     ht_release(daso->wrapper);
     daso->model = daso->wrapper = NULL;
-    daso->apart = false;
+    daso->skips_sync = false;
 }
 
 ht_status ht__daso_adopt(const char *what, ht_daso *daso, ht_module *model, ht_module *wrapper)
@@ -90,16 +90,16 @@ ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
 ht_status ht__daso_prepare(ht_daso *daso)
 {
     int64_t batches = daso->batches > 0 ? daso->batches : INT64_MAX;
-    bool apart = !ht__daso_schedule_local_sync(&daso->schedule, daso->batch, batches);
+    bool skips_sync = !ht__daso_schedule_local_sync(&daso->schedule, daso->batch, batches);
     ht_status status = HT_SUCCESS;
 
     if (daso->wrapper == NULL)
         return HT_SUCCESS;
-    if (apart != daso->apart)
-        status = apart ? ht_data_parallel_no_sync_begin(daso->wrapper)
-                       : ht_data_parallel_no_sync_end(daso->wrapper);
-    daso->apart = apart;
-    if (status != HT_SUCCESS || !apart || daso->scaler != NULL)
+    if (skips_sync != daso->skips_sync)
+        status = skips_sync ? ht_data_parallel_no_sync_begin(daso->wrapper)
+                            : ht_data_parallel_no_sync_end(daso->wrapper);
+    daso->skips_sync = skips_sync;
+    if (status != HT_SUCCESS || !skips_sync || daso->scaler != NULL)
         return status; /* a scaler divides by the rows of all its losses */
     return ht_data_parallel_set_weight(daso->wrapper, 1);
 }

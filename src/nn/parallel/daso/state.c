@@ -30,7 +30,7 @@ static ht_status add_parameters(ht_daso *daso, ht_value *map)
 
     if (daso->outer != NULL)
         ht_value_set(map, "outer", ht_value_tensor(ht_copy(daso->outer)));
-    if (!ht__daso_is_apart(daso->schedule.global_skip, daso->batch, daso->batches))
+    if (!ht__daso_skips_sync(daso->schedule.global_skip, daso->batch, daso->batches))
         return HT_SUCCESS;
     status = ht__flat_gather("ht_daso_state_dict", daso->flat, daso->shared, NULL, NULL);
     if (status != HT_SUCCESS)

@@ -26,10 +26,10 @@ static int64_t saved(const ht_value *state, const char *name)
     return (int64_t)ht_value_as_number(ht_value_get(state, name));
 }
 
-static bool state_is_apart(const ht_value *state)
+static bool state_skips_sync(const ht_value *state)
 {
-    return ht__daso_is_apart(saved(state, "global_skip"), saved(state, "batch"),
-                             saved(state, "batches"));
+    return ht__daso_skips_sync(saved(state, "global_skip"), saved(state, "batch"),
+                               saved(state, "batches"));
 }
 
 /* An entry of so many elements for each of `ranks` (0: the same for all): in rows that are each
@@ -181,7 +181,7 @@ static ht_status check_place(const ht_daso *daso, const ht_value *state)
 static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64_t state_elements)
 {
     int64_t ranks = saved(state, "ranks"), all = ht__flat_elements(daso->flat, daso->states);
-    bool apart = state_is_apart(state);
+    bool skips_sync = state_skips_sync(state);
     ht_status status = check_tensor(daso, state, "optimizer_steps", ranks, daso->optimizer->count);
 
     if (daso->options.exchange_momentum)
@@ -192,9 +192,9 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
         status = check_tensor(daso, state, "optimizer_numbers", ranks, daso->optimizer->count);
     if (status == HT_SUCCESS && state_elements > 0)
         status = check_tensor(daso, state, "optimizer_state", ranks, state_elements);
-    if (status == HT_SUCCESS && apart)
+    if (status == HT_SUCCESS && skips_sync)
         status = check_tensor(daso, state, "values", ranks, all);
-    if (status == HT_SUCCESS && apart && daso->agreed != NULL)
+    if (status == HT_SUCCESS && skips_sync && daso->agreed != NULL)
         status = check_tensor(daso, state, "agreed", 0, all);
     if (status == HT_SUCCESS && daso->outer != NULL)
         status = check_tensor(daso, state, "outer", 0, daso->outer->body->lsize);
@@ -244,19 +244,19 @@ static void load_buffers_current(ht_daso *daso, const ht_value *state)
 
 static ht_status load_parameters(ht_daso *daso, const ht_value *state)
 {
-    bool apart = state_is_apart(state);
+    bool skips_sync = state_skips_sync(state);
     ht_status status = HT_SUCCESS;
 
     if (daso->outer != NULL)
         status = ht_copy_(daso->outer, ht__daso_whole(state, "outer"));
-    if (status == HT_SUCCESS && apart) {
+    if (status == HT_SUCCESS && skips_sync) {
         status = ht_copy_(daso->flat->all, ht__daso_row_of(daso, state, "values", false));
         if (status == HT_SUCCESS)
             status = ht__flat_scatter(what, daso->flat, daso->shared, NULL, NULL);
     }
     if (status != HT_SUCCESS || daso->agreed == NULL)
         return status;
-    if (apart)
+    if (skips_sync)
         return ht_copy_(daso->agreed->all, ht__daso_whole(state, "agreed"));
     status = ht__flat_gather(what, daso->flat, daso->shared, NULL, NULL);
     return status == HT_SUCCESS ? ht_copy_(daso->agreed->all, daso->flat->all) : status;

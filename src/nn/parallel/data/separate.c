@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nn/parallel/data/data_parallel.h"
-#include "nn/parallel/data/reducer/reducer_apart.h"
+#include "nn/parallel/data/reducer/reducer_disjoint.h"
 
 static const char name[] = "ht_nn_data_parallel_separate";
 
@@ -115,7 +115,7 @@ static ht_status check(ht_module *module, ht_comm *comm, int count,
     if (status == HT_SUCCESS)
         status = check_root(module, comm);
     if (status == HT_SUCCESS)
-        status = ht__module_check_apart(name, module);
+        status = ht__module_check_disjoint(name, module);
     status = ht__agree_end(name, comm, held, status);
     return status == HT_SUCCESS ? check_ranks(module, comm) : status;
 }

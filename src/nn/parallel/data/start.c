@@ -4,7 +4,7 @@
  * 0's values to all. */
 #include "core/collective/collective.h"
 #include "nn/parallel/data/data_parallel.h"
-#include "nn/parallel/data/reducer/reducer_apart.h"
+#include "nn/parallel/data/reducer/reducer_disjoint.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -209,7 +209,7 @@ static ht_status check_alone(ht_module *module, const ht_data_parallel_options *
                              "%s: no parameter of the module requires a gradient, so there is "
                              "nothing to train",
                              what);
-    return text->status == HT_SUCCESS ? ht__module_check_apart(what, module) : text->status;
+    return text->status == HT_SUCCESS ? ht__module_check_disjoint(what, module) : text->status;
 }
 
 /* Whether the models are compared, and the state is sent, must not differ itself. */

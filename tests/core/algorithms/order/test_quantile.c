@@ -37,7 +37,7 @@ static double with_nan(int64_t i)
 static const double qs[] = {50, 0, 100, 12.5, 99.9, 37};
 enum { COUNT = 6 };
 
-/* Short lines, that are sorted; long ones, and very long ones; many and few beside the ranks. */
+/* Short lines, that are sorted; long ones, and very long ones; more and fewer than ranks. */
 static const struct {
     pattern *fill;
     ht_dtype dtype;

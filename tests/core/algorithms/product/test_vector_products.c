@@ -36,7 +36,7 @@ static void vectors_meet_in_a_number(void **state)
     }
 }
 
-/* A number stands beside a tensor of any number of ranks, and leaves it its dtype. */
+/* A number goes with a tensor of any number of ranks, and leaves it its dtype. */
 static void numbers_are_operands_of_products(void **state)
 {
     (void)state;

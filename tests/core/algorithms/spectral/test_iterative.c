@@ -284,8 +284,8 @@ static void the_wider_dtype_decides(void **state)
     assert_true(ht_item(ht_norm(rest)) <= 1e-14 * ht_item(ht_norm(b)));
 }
 
-/* 2^24 + 1 is not a float32: integers beside float64 must not become that first. */
-static void integers_beside_float64_keep_their_digits(void **state)
+/* 2^24 + 1 is not a float32: integers with float64 must not become that first. */
+static void integers_with_float64_keep_their_digits(void **state)
 {
     const int64_t large[2] = {16777217, 16777219};
     ht_tensor *eye = ht_eye(2, 2, HT_FLOAT64, HT_NONE),
@@ -313,7 +313,7 @@ static void integers_beside_float64_keep_their_digits(void **state)
 }
 
 HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
-              cmocka_unit_test(integers_beside_float64_keep_their_digits),
+              cmocka_unit_test(integers_with_float64_keep_their_digits),
               cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),

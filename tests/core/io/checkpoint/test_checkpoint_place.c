@@ -21,7 +21,7 @@ static void a_folder_is_not_replaced(void **state)
 }
 
 /* As FILE.part it is in the way; as FILE.1 it costs the file before, not the new one. */
-static void folders_beside_it_stay(void **state)
+static void other_folders_stay(void **state)
 {
     char part[96], first[96];
 
@@ -130,7 +130,7 @@ static void permissions_stay(void **state)
     assert_int_equal(info.st_mode & 0777, 0600);
 }
 
-/* Through two of them, one relative; FILE.1 is beside the file. */
+/* Through two of them, one relative; FILE.1 is next to the file. */
 static void a_symbolic_link_stays(void **state)
 {
     char first[96], second[96];
@@ -158,7 +158,7 @@ static void a_symbolic_link_stays(void **state)
     if (ht_test_rank == 0)
         assert_int_equal(unlink(path) + mkdir(path, 0700), 0);
     ht_barrier(HT_COMM_WORLD);
-    assert_true(number_in(first, true) == 1); /* beside what is no file, too */
+    assert_true(number_in(first, true) == 1); /* next to what is not a file, too */
     ht_barrier(HT_COMM_WORLD);
     if (ht_test_rank == 0)
         assert_int_equal(unlink(first) + unlink(second) + rmdir(path), 0);
@@ -223,7 +223,7 @@ static void a_whole_part_is_waited_for_and_removed(void **state)
 }
 
 HT_TEST_SUITE(test_checkpoint_place, IN_FOLDER(a_folder_is_not_replaced),
-              IN_FOLDER(folders_beside_it_stay), IN_FOLDER(the_last_k_are_kept),
+              IN_FOLDER(other_folders_stay), IN_FOLDER(the_last_k_are_kept),
               IN_FOLDER(the_newest_good_one_is_found_over_gaps),
               IN_FOLDER(only_checkpoints_of_the_job_count), IN_FOLDER(permissions_stay),
               IN_FOLDER(a_symbolic_link_stays), IN_FOLDER(a_part_belongs_to_who_writes_it),

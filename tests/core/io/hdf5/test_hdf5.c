@@ -170,7 +170,7 @@ static void a_group_is_not_replaced(void **state)
     remove_path();
 }
 
-/* Every rank its own tensor to one file: it is one of theirs, whole, and nothing is left beside. */
+/* Every rank its own tensor to one file: it is one of theirs, whole, and no other file is left. */
 static void local_tensors_to_one_file(void **state)
 {
     int64_t shape[] = {1000};

@@ -41,22 +41,22 @@ static void numbers_raise_the_kind_and_not_the_size_of_a_dtype(void **state)
     for (int i = 0; i < HT_DTYPE_COUNT; i++) {
         const ht_dtype dtype = (ht_dtype)i;
         ht_tensor *x = ht_ones(HT_SHAPE(3), dtype, 0);
-        const ht_dtype beside_a_whole = dtype == HT_BOOL ? HT_INT64 : dtype;
-        const ht_dtype beside_a_real = is_exact(dtype) ? HT_FLOAT32 : dtype;
+        const ht_dtype with_a_whole = dtype == HT_BOOL ? HT_INT64 : dtype;
+        const ht_dtype with_a_real = is_exact(dtype) ? HT_FLOAT32 : dtype;
 
-        assert_int_equal(of_both(ht_mul, x, ht_scalar(2)), beside_a_whole);
-        assert_int_equal(of_both(ht_mul, x, ht_scalar_ext(HT_NUM(2))), beside_a_whole);
-        assert_int_equal(of_both(ht_mul, x, ht_scalar(0.5)), beside_a_real);
-        assert_int_equal(of_both(ht_mul, x, ht_scalar(-0.0)), beside_a_real);
-        assert_int_equal(of_both(ht_mul, x, ht_scalar(INFINITY)), beside_a_real);
-        assert_int_equal(of_both(ht_mul, x, ht_scalar_ext(HT_NUM(2.0))), beside_a_real);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar(2)), with_a_whole);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar_ext(HT_NUM(2))), with_a_whole);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar(0.5)), with_a_real);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar(-0.0)), with_a_real);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar(INFINITY)), with_a_real);
+        assert_int_equal(of_both(ht_mul, x, ht_scalar_ext(HT_NUM(2.0))), with_a_real);
         assert_int_equal(of_both(ht_add, x, ht_scalar_ext(HT_COMPLEX(0, 1))),
                          complex_of_dtype(dtype));
     }
 }
 
-/* Where tensors without axes raise the kind, a number does no more than beside others. */
-static void numbers_beside_tensors_without_axes(void **state)
+/* Where tensors without axes raise the kind, a number does no more than with others. */
+static void numbers_with_tensors_without_axes(void **state)
 {
     ht_tensor *point = ht_full(0, NULL, 3, HT_FLOAT32, HT_NONE);
     ht_tensor *n = ht_full(0, NULL, 3, HT_INT32, HT_NONE);
@@ -114,7 +114,7 @@ static void out_of_range_is_an_error(void **state)
     assert_int_equal(ht_tensor_dtype(ht_add(integers(7, HT_INT64), ht_scalar(0x1p63))), HT_FLOAT32);
 }
 
-/* Beside an empty tensor, and a rank that has no part, too. */
+/* With an empty tensor, and a rank that has no part, too. */
 static void out_of_range_is_an_error_of_no_elements(void **state)
 {
     ht_tensor *none = ht_ones(HT_SHAPE(0, 4), HT_UINT8, 0),
@@ -163,7 +163,7 @@ static void numbers_as_left_right_and_third_operands(void **state)
     assert_true(ht_item(ht_where(ht_scalar(1), ht_scalar(2), ht_scalar(3))) == 2);
 }
 
-/* alpha times a number is one in a's dtype, as it is beside a tensor. */
+/* alpha times a number is one in a's dtype, as it is with a tensor. */
 static void multiples_are_added_in_place(void **state)
 {
     ht_tensor *x = ht_arange(0, 3, 1, HT_FLOAT32, 0), *n = integers(odd, HT_INT64);
@@ -231,7 +231,7 @@ static void gradients_pass_by_numbers(void **state)
 }
 
 /* A tensor that every rank has for itself, and a number that is another one on each. */
-static void numbers_stand_beside_tensors_of_one_rank(void **state)
+static void numbers_go_with_tensors_of_one_rank(void **state)
 {
     const float own[2] = {1, (float)ht_test_rank};
     ht_tensor *local = ht_array(own, HT_SHAPE(2), HT_FLOAT32, HT_LOCAL);
@@ -312,14 +312,14 @@ static void a_number_in_place_leaves_nothing(void **state)
 }
 
 HT_TEST_SUITE(test_scalar, cmocka_unit_test(numbers_raise_the_kind_and_not_the_size_of_a_dtype),
-              cmocka_unit_test(numbers_beside_tensors_without_axes),
+              cmocka_unit_test(numbers_with_tensors_without_axes),
               cmocka_unit_test(integers_are_exact), cmocka_unit_test(out_of_range_is_an_error),
               cmocka_unit_test(out_of_range_is_an_error_of_no_elements),
               cmocka_unit_test(zero_keeps_its_sign),
               cmocka_unit_test(numbers_as_left_right_and_third_operands),
               cmocka_unit_test(multiples_are_added_in_place),
               cmocka_unit_test(gradients_pass_by_numbers),
-              cmocka_unit_test(numbers_stand_beside_tensors_of_one_rank),
+              cmocka_unit_test(numbers_go_with_tensors_of_one_rank),
               cmocka_unit_test(numbers_are_tensors_elsewhere),
               cmocka_unit_test(numbers_cannot_be_written),
               cmocka_unit_test(a_number_in_place_leaves_nothing));

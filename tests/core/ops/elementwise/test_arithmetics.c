@@ -32,7 +32,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Every number of the list as the first operand, along the rows, beside each as the second. */
+/* Every number of the list as the first operand, along the rows, with each as the second. */
 static void check_integers(ht_dtype dtype, const int64_t numbers[],
                            const int64_t expected[][INTEGERS * INTEGERS])
 {
@@ -348,9 +348,9 @@ static void nansum_and_nanprod_of_nan_alone_are_0_and_1(void **state)
     HT_TEST_EXPECT_ERROR(ht_nanprod(NULL, 0), HT_ERR_ARGUMENT, "ht_nanprod: x");
 }
 
-/* Integers beside what has gradients: slopes are of the numbers that the function was computed
- * with, which do not wrap around and have all digits of the result. */
-static void slopes_beside_integers(void **state)
+/* Integers with operands that have gradients: slopes are of the numbers that the function was
+ * computed with, which do not wrap around and have all digits of the result. */
+static void slopes_with_integers(void **state)
 {
     static const struct row {
         ht_tensor *(*f)(ht_tensor *, ht_tensor *);
@@ -397,4 +397,4 @@ HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(powers_of_0_have_a_slope),
               cmocka_unit_test(sums_and_products_leave_out_nan),
               cmocka_unit_test(nansum_and_nanprod_of_nan_alone_are_0_and_1),
-              cmocka_unit_test(slopes_beside_integers));
+              cmocka_unit_test(slopes_with_integers));

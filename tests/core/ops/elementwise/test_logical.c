@@ -14,7 +14,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Each number beside each, along rows and columns. */
+/* Each number with each, along rows and columns. */
 static void check_truth(const double numbers[], int64_t count, ht_dtype dtype)
 {
     ht_scope *scope = ht_scope_open();

@@ -40,7 +40,7 @@ static void bounds_may_be_none_or_crossed_and_nan_stays(void **state)
     ht_test_expect(ht_clip(x, NAN, 1), (double[]){NAN, NAN, NAN, NAN, NAN}, 0);
 }
 
-static void dtypes_are_those_beside_a_number(void **state)
+static void dtypes_are_those_with_a_number(void **state)
 {
     (void)state;
     for (int i = 0; i < HT_COMPLEX64; i++) {
@@ -165,7 +165,7 @@ static void nan_and_infinities_become_numbers(void **state)
     }
 }
 
-/* Nothing is left of a number beside what it is rounded to. */
+/* A number is negligible against what it is rounded to. */
 static void far_decimals_leave_zero(void **state)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};
@@ -188,7 +188,7 @@ static void far_decimals_leave_zero(void **state)
 
 HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
               cmocka_unit_test(bounds_may_be_none_or_crossed_and_nan_stays),
-              cmocka_unit_test(dtypes_are_those_beside_a_number),
+              cmocka_unit_test(dtypes_are_those_with_a_number),
               cmocka_unit_test(integers_are_clipped_exactly),
               cmocka_unit_test(gradients_pass_on_the_bounds_and_inside),
               cmocka_unit_test(complex_numbers_have_no_bounds),

@@ -73,7 +73,7 @@ CALL(lower, ht_tril(x, -1), a[2] > a[1] - 1 ? NOTHING : at(a[0], a[1], a[2]))
 CALL(upper, ht_triu(x, 2), a[2] < a[1] + 2 ? NOTHING : at(a[0], a[1], a[2]))
 CALL(upper_all, ht_triu(x, INT64_MIN), at(a[0], a[1], a[2]))
 CALL(stacked, ht_stack(HT_LIST(ht_tensor *, x, ht_neg(ht_neg(x))), -1), at(a[0], a[1], a[2]))
-CALL(beside, ht_hstack(HT_LIST(ht_tensor *, x, ht_flip(x, HT_AXES(1)))),
+CALL(side_by_side, ht_hstack(HT_LIST(ht_tensor *, x, ht_flip(x, HT_AXES(1)))),
      at(a[0], a[1] < J ? a[1] : 2 * J - 1 - a[1], a[2]))
 CALL(below, ht_vstack(HT_LIST(ht_tensor *, x, x)), at(a[0] % I, a[1], a[2]))
 CALL(columns, ht_column_stack(HT_LIST(ht_tensor *, x, x)), at(a[0], a[1] % J, a[2]))
@@ -93,7 +93,8 @@ static const call_row rows[] = {
     ROW(diagonal, 2, {K, J}), ROW(diagonal_up, 2, {J, 4}), ROW(diagonal_down, 2, {J, 3}),
     ROW(diagonal_far, 2, {J, 0}),
     ROW(lower, 3, {I, J, K}), ROW(upper, 3, {I, J, K}), ROW(upper_all, 3, {I, J, K}),
-    ROW(stacked, 4, {I, J, K, 2}), ROW(beside, 3, {I, 2 * J, K}), ROW(below, 3, {2 * I, J, K}),
+    ROW(stacked, 4, {I, J, K, 2}), ROW(side_by_side, 3, {I, 2 * J, K}),
+    ROW(below, 3, {2 * I, J, K}),
     ROW(columns, 3, {I, 2 * J, K}),
     ROW(part_0, 3, {1, J, K}), ROW(part_1, 3, {3, J, K}), ROW(part_2, 3, {2, J, K}),
     ROW(half_1, 3, {I, 2, K})};

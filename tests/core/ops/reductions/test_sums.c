@@ -367,7 +367,7 @@ static void products_are_rounded_once(void **state)
 }
 
 /* The last row is not for 16 bits. */
-static void gradients_of_products_are_right_beside_zeros(void **state)
+static void gradients_of_products_with_zeros_are_right(void **state)
 {
     const double data[][4] = {{2, 5, 3, 4},         {2, 0, 3, 4},        {2, 0, 3, -0.0},
                               {2, 0, NAN, 4},       {2, 0, 3, INFINITY}, {INFINITY, 0, 3, 0.5},
@@ -469,7 +469,7 @@ HT_TEST_SUITE(test_sums, cmocka_unit_test(exact_sums_have_the_bits_of_one_proces
               cmocka_unit_test(extremes_of_few_rows_are_exact),
               cmocka_unit_test(gradients_of_cumulative_sums_do_not_cancel),
               cmocka_unit_test(products_are_rounded_once),
-              cmocka_unit_test(gradients_of_products_are_right_beside_zeros),
+              cmocka_unit_test(gradients_of_products_with_zeros_are_right),
               cmocka_unit_test(gradients_of_many_elements_in_16_bits),
               cmocka_unit_test(gradients_of_broadcast_operands_are_rounded_once),
               cmocka_unit_test(products_of_16_bits_are_rounded_once));

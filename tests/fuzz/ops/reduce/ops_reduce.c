@@ -152,7 +152,7 @@ static int reference_histogram(struct run *run, const struct statement *s, struc
     if (low == high) {
         if (!range_of(x, &low, &high))
             return HT_ERR_ARGUMENT;
-        if (low == high || !isfinite(high - low)) /* 0.5 is nothing beside them */
+        if (low == high || !isfinite(high - low)) /* 0.5 is nothing against them */
             return HT_ERR_ARGUMENT;
     }
     *out = array_new(HT_INT64, 1, s->n);

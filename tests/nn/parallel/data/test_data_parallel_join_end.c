@@ -200,7 +200,7 @@ static void misuse_of_join(void **state)
 }
 
 /* Its passes stand in the same queue: the head of a join's pass may leave while they are posted. */
-static void another_wrapper_trains_beside_a_join(void **state)
+static void another_wrapper_trains_during_a_join(void **state)
 {
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
@@ -236,7 +236,7 @@ static void another_wrapper_trains_beside_a_join(void **state)
 HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimizers),
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
               cmocka_unit_test(join_passes_on_a_request_to_stop),
-              cmocka_unit_test(another_wrapper_trains_beside_a_join),
+              cmocka_unit_test(another_wrapper_trains_during_a_join),
               cmocka_unit_test(join_throwing_ends_all_loops_alike),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));

@@ -243,7 +243,7 @@ void ht_cuda_dnn_plan_free(void *made, ht_cuda_conv_plan *of)
     plan_free(made, of->handle);
 }
 
-/* Factors are float32, beside float64 tensors float64. */
+/* Factors are float32, with float64 tensors float64. */
 typedef union factor {
     float narrow;
     double wide;

@@ -5,9 +5,9 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/comm_hook_bucket.c \
 	src/nn/parallel/data/reducer/reducer.c \
 	src/nn/parallel/data/reducer/reducer.h \
-	src/nn/parallel/data/reducer/reducer_apart.c \
-	src/nn/parallel/data/reducer/reducer_apart.h \
 	src/nn/parallel/data/reducer/reducer_bucket.c \
+	src/nn/parallel/data/reducer/reducer_disjoint.c \
+	src/nn/parallel/data/reducer/reducer_disjoint.h \
 	src/nn/parallel/data/reducer/reducer_failure.c \
 	src/nn/parallel/data/reducer/reducer_guard.c \
 	src/nn/parallel/data/reducer/reducer_join.c \

@@ -176,7 +176,7 @@ struct ht_reducer {
     bool recorded;  /* static_graph: the first pass of this rank is over */
     bool queued;    /* it has messages to start: it is in the queue of reducer_order.c */
     ht_pass_state pass;
-    ht_reducer *next; /* among all that there are (reducer_apart.c) */
+    ht_reducer *next; /* among all that there are (reducer_disjoint.c) */
     ht_reducer *next_queued;
     ht_reducer *next_sent; /* in the queue of reducer_report.c */
     ht_joining joining;
@@ -209,8 +209,8 @@ void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
 ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
 
-/* reducer_apart.c. Its parameters are among those that must not share memory; not any more. moving:
- * one of them is to have another body (ht_grad_moving_fn). */
+/* reducer_disjoint.c. Its parameters are among those that must not share memory; not any more.
+ * moving: one of them is to have another body (ht_grad_moving_fn). */
 void ht__reducer_enter(ht_reducer *reducer);
 void ht__reducer_leave(ht_reducer *reducer);
 ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_body *to,

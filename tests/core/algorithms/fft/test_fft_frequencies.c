@@ -53,5 +53,5 @@ static void frequencies_of_few_samples(void **state)
     }
 }
 
-HT_TEST_SUITE(test_fft_places, cmocka_unit_test(frequencies_stand_where_transforms_have_them),
+HT_TEST_SUITE(test_fft_frequencies, cmocka_unit_test(frequencies_stand_where_transforms_have_them),
               cmocka_unit_test(frequencies_of_few_samples));

@@ -8,7 +8,7 @@
 
 #include "nn/module/module.h"
 #include "nn/parallel/data/reducer/reducer.h"
-#include "nn/parallel/data/reducer/reducer_apart.h"
+#include "nn/parallel/data/reducer/reducer_disjoint.h"
 
 /* Where a parameter lies. */
 typedef struct span {
@@ -81,7 +81,7 @@ static void add_trainable(const char *name, ht_tensor *x, void *user)
     find_memory(x->body, added);
 }
 
-ht_status ht__module_check_apart(const char *what, ht_module *module)
+ht_status ht__module_check_disjoint(const char *what, ht_module *module)
 {
     struct list list = {0};
     const char *names[2];

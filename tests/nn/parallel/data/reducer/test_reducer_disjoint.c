@@ -131,7 +131,7 @@ static void a_wrapped_parameter_does_not_move_onto_one_of_another_wrapper(void *
     ht_release(net);
 }
 
-HT_TEST_SUITE(test_reducer_apart, cmocka_unit_test(two_parameters_on_one_memory_are_not_wrapped),
+HT_TEST_SUITE(test_reducer_disjoint, cmocka_unit_test(two_parameters_on_one_memory_are_not_wrapped),
               cmocka_unit_test(shared_parameters_of_two_submodules_are_refused),
               cmocka_unit_test(one_tensor_in_two_places_is_one_parameter),
               cmocka_unit_test(a_wrapped_parameter_does_not_move_onto_another),

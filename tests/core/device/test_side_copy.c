@@ -52,16 +52,16 @@ static void there_and_back(const ht_device *device, size_t bytes, bool pinned)
     assert_int_equal(backend->event_new(device->stream, &event), 0);
     fill(from, bytes);
     memcpy(wanted, from, bytes);
-    assert_int_equal(backend->copy_beside(device->stream, remote, from, bytes,
-                                          HT_COPY_HOST_TO_DEVICE, NULL, event),
+    assert_int_equal(backend->side_copy(device->stream, remote, from, bytes, HT_COPY_HOST_TO_DEVICE,
+                                        NULL, event),
                      0);
     if (!pinned)
         memset(from, 0, bytes);
     assert_int_equal(backend->stream_wait(device->stream, event), 0);
     assert_int_equal(
         backend->memory_copy(device->stream, remote + bytes, remote, bytes, HT_COPY_ON_DEVICE), 0);
-    assert_int_equal(backend->copy_beside(device->stream, to, remote + bytes, bytes,
-                                          HT_COPY_DEVICE_TO_HOST, NULL, event),
+    assert_int_equal(backend->side_copy(device->stream, to, remote + bytes, bytes,
+                                        HT_COPY_DEVICE_TO_HOST, NULL, event),
                      0);
     assert_int_equal(backend->event_wait(event), 0);
     assert_memory_equal(to, wanted, bytes);
@@ -81,7 +81,7 @@ static void copies_of_any_size_arrive(void **state)
         for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
             const ht_device *device = find(names[n]);
 
-            if (device != NULL && device->backend->copy_beside != NULL)
+            if (device != NULL && device->backend->side_copy != NULL)
                 there_and_back(device, sizes[i / 2], i % 2);
         }
     }
@@ -118,7 +118,7 @@ static void ordinary_copies_of_any_size_arrive(void **state)
 /* Whether the device does its work when somebody waits. */
 static bool is_late(const ht_device *device)
 {
-    if (device == NULL || device->backend->copy_beside == NULL || getenv("LAG_RUN") != NULL ||
+    if (device == NULL || device->backend->side_copy == NULL || getenv("LAG_RUN") != NULL ||
         getenv("EMULATED_RUN") != NULL)
         return false;
     return strcmp(device->name, "cuda:0") != 0 || cuda_is_emulated(device);
@@ -148,8 +148,8 @@ static void later_work_does_not_wait_for_a_copy(void **state)
         assert_int_equal(backend->event_new(device->stream, &worked), 0);
         fill(pinned, BYTES);
         backend->memory_copy(device->stream, remote, pinned, BYTES, HT_COPY_HOST_TO_DEVICE);
-        assert_int_equal(backend->copy_beside(device->stream, to, remote, BYTES,
-                                              HT_COPY_DEVICE_TO_HOST, NULL, copied),
+        assert_int_equal(backend->side_copy(device->stream, to, remote, BYTES,
+                                            HT_COPY_DEVICE_TO_HOST, NULL, copied),
                          0);
         memset(to, 0, BYTES);
         backend->memory_copy(device->stream, remote + BYTES, remote, BYTES, HT_COPY_ON_DEVICE);
@@ -199,8 +199,8 @@ static void a_copy_waits_for_its_event_alone(void **state)
         fill(from, BYTES);
         assert_int_equal(backend->event_record(device->stream, event), 0);
         backend->memory_copy(device->stream, remote + BYTES, remote, BYTES, HT_COPY_ON_DEVICE);
-        assert_int_equal(backend->copy_beside(device->stream, remote, from, BYTES,
-                                              HT_COPY_HOST_TO_DEVICE, event, event),
+        assert_int_equal(backend->side_copy(device->stream, remote, from, BYTES,
+                                            HT_COPY_HOST_TO_DEVICE, event, event),
                          0);
         assert_int_equal(backend->event_wait(event), 0);
         assert_int_equal(ht__device_get(device, to, remote + BYTES, BYTES), 0);
@@ -224,7 +224,7 @@ static void a_wait_for_the_device_is_for_copies_too(void **state)
         unsigned char *remote, *from, *to;
         void *event;
 
-        if (backend == NULL || backend->copy_beside == NULL)
+        if (backend == NULL || backend->side_copy == NULL)
             continue;
         remote = backend->memory_alloc(device->stream, BYTES);
         from = malloc(BYTES);
@@ -233,8 +233,8 @@ static void a_wait_for_the_device_is_for_copies_too(void **state)
         assert_int_equal(backend->event_new(device->stream, &event), 0);
         fill(from, BYTES);
         assert_int_equal(ht__device_put(device, remote, from, BYTES), 0);
-        assert_int_equal(backend->copy_beside(device->stream, to, remote, BYTES,
-                                              HT_COPY_DEVICE_TO_HOST, NULL, event),
+        assert_int_equal(backend->side_copy(device->stream, to, remote, BYTES,
+                                            HT_COPY_DEVICE_TO_HOST, NULL, event),
                          0);
         assert_int_equal(ht__device_wait(device), 0);
         assert_memory_equal(to, from, BYTES);
@@ -245,7 +245,7 @@ static void a_wait_for_the_device_is_for_copies_too(void **state)
     }
 }
 
-HT_TEST_SUITE(test_copy_beside, cmocka_unit_test(copies_of_any_size_arrive),
+HT_TEST_SUITE(test_side_copy, cmocka_unit_test(copies_of_any_size_arrive),
               cmocka_unit_test(ordinary_copies_of_any_size_arrive),
               cmocka_unit_test(later_work_does_not_wait_for_a_copy),
               cmocka_unit_test(a_copy_waits_for_its_event_alone),
