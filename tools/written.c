@@ -78,7 +78,7 @@ const char *written_job(void)
 static bool names_a_job(const char *name, bool *ours)
 {
     int file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ht__seal seal;
+    ht_seal seal;
     bool good = file >= 0 && read(file, &seal, sizeof seal) == sizeof seal &&
                 memcmp(seal.magic, HT_SEAL_MAGIC, sizeof seal.magic) == 0 && seal.job[0] != '\0';
 

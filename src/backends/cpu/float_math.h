@@ -121,17 +121,17 @@ HT_INLINE float ht__shrink_float(float x, int32_t n)
 }
 
 /* number / (1 + e^-x) = 2^n quotient, where n is 0 unless x is negative. */
-typedef struct ht__logistic_float {
+typedef struct ht_logistic_float {
     float quotient;
     int32_t n;
     float e, below; /* e^-|x|, and 1 + e */
     float rest;     /* e^x = 2^n (1 + rest); 0 if x is not negative */
-} ht__logistic_float;
+} ht_logistic_float;
 
 /* For size = |x|, 126 at most, and number = x or 1. The quotient is that of sums, corrected by the
  * bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. The sign chooses by its bits: of
  * a condition the compiler would make two branches, and compute the quotient in both. */
-HT_INLINE ht__logistic_float ht__logistic_parts(float number, float x, float size)
+HT_INLINE ht_logistic_float ht__logistic_parts(float number, float x, float size)
 {
     const uint32_t negative = (uint32_t)((int32_t)ht__float_to_bits(x) >> 31);
     int32_t n;
@@ -141,13 +141,13 @@ HT_INLINE ht__logistic_float ht__logistic_parts(float number, float x, float siz
     const float above = number + part, lost = part - (above - number), lost_below = e - (below - 1);
     const float y = above / below, quotient = y - (y * lost_below - lost) * (1.457f - 0.5f * below);
 
-    return (ht__logistic_float){quotient, n & (int32_t)negative, e, below, rest};
+    return (ht_logistic_float){quotient, n & (int32_t)negative, e, below, rest};
 }
 
 /* 1 / (1 + e^-x). */
 HT_INLINE float ht__sigmoid_float(float x)
 {
-    const ht__logistic_float p = ht__logistic_parts(1, x, ht__bound_float(x, 126));
+    const ht_logistic_float p = ht__logistic_parts(1, x, ht__bound_float(x, 126));
 
     return x != x ? x : ht__shrink_float(p.quotient, p.n);
 }
@@ -157,7 +157,7 @@ HT_INLINE float ht__sigmoid_float(float x)
 HT_INLINE float ht__silu_float(float x, float *slope)
 {
     const float size = ht__bound_float(x, 126), nan = 0 * x;
-    const ht__logistic_float p = ht__logistic_parts(copysignf(size, x), x, size);
+    const ht_logistic_float p = ht__logistic_parts(copysignf(size, x), x, size);
     const float sum = 1 + p.rest + p.quotient * (x > 0 ? p.e : 1);
 
     *slope = ht__shrink_float(1 / p.below * sum, p.n) + nan;
@@ -303,23 +303,23 @@ HT_INLINE float ht__high_bits(float x)
 }
 
 /* A number z from 0 to 15 whose high part, a multiple of 2^-8, has an exact square. */
-typedef struct ht__split_float {
+typedef struct ht_split_float {
     float z, high, low;
-} ht__split_float;
+} ht_split_float;
 
 /* |x|, or 15 if it is larger. */
-HT_INLINE ht__split_float ht__split_magnitude(float x)
+HT_INLINE ht_split_float ht__split_magnitude(float x)
 {
     const float bound = ht__bound_float(x, 15);
     const float high = (bound + 0x1.8p15f) - 0x1.8p15f;
 
-    const ht__split_float parts = {bound, high, bound - high};
+    const ht_split_float parts = {bound, high, bound - high};
 
     return parts;
 }
 
 /* e^(-z^2 / 2) = 2^n (1 + s): n, and s. */
-HT_INLINE float ht__density_parts(ht__split_float x, int32_t *n)
+HT_INLINE float ht__density_parts(ht_split_float x, int32_t *n)
 {
     const float square = 0.5f * (x.high * x.high), rest = 0.5f * (x.low * (x.z + x.high));
     const float shifted = square * -1.44269504088896341f + HT_ROUND_FLOAT;
@@ -356,7 +356,7 @@ HT_INLINE float ht__tail_rest(float w)
  * the larger term. Infinity has a slope of NaN, as PyTorch has it. */
 HT_INLINE float ht__gelu_float(float x, float *slope)
 {
-    const ht__split_float p = ht__split_magnitude(x);
+    const ht_split_float p = ht__split_magnitude(x);
     const float inverse = 1 / (p.z + 2), w = p.z * inverse, nan = 0 * x;
     const float high = ht__high_bits(w), low = w - high, divisor = p.high + 2;
     const float rest = (((p.z - high * divisor) - low * divisor) - w * p.low) * inverse;

@@ -24,7 +24,7 @@ static ht_status check(ht_tensor *x, const ht_value *names, const char *path)
     return HT_SUCCESS;
 }
 
-static ht_status write_graph(const ht__joint *joint, ht_tensor *x, const ht_value *names)
+static ht_status write_graph(const ht_joint *joint, ht_tensor *x, const ht_value *names)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -44,7 +44,7 @@ static ht_status write_graph(const ht__joint *joint, ht_tensor *x, const ht_valu
 
 ht_status ht_graph_dot(ht_tensor *x, const ht_value *names, const char *path)
 {
-    ht__joint joint;
+    ht_joint joint;
     ht_status status;
     bool begun;
 

@@ -8,7 +8,7 @@
 #include "nn/module/file.h"
 
 /* Collective: what one rank lacks is every rank's error. */
-static ht_status check(const ht__target *target, ht_module *module)
+static ht_status check(const ht_target *target, ht_module *module)
 {
     ht_status status = HT_SUCCESS;
     bool held;
@@ -24,11 +24,11 @@ static ht_status check(const ht__target *target, ht_module *module)
 
 /* How a state is written and read. Both are collective and agree. */
 typedef struct state_format {
-    ht_status (*save)(const ht__target *target, const ht_value *state);
-    ht_value *(*load)(const ht__target *target);
+    ht_status (*save)(const ht_target *target, const ht_value *state);
+    ht_value *(*load)(const ht_target *target);
 } state_format;
 
-static ht_status save(const state_format *format, const ht__target *target, ht_module *module)
+static ht_status save(const state_format *format, const ht_target *target, ht_module *module)
 {
     ht_scope *scope;
     ht_value *state;
@@ -50,7 +50,7 @@ static ht_status save(const state_format *format, const ht__target *target, ht_m
 }
 
 /* Nobody changes a parameter unless the file fits the tree on every rank. */
-static ht_status load(const state_format *format, const ht__target *target, ht_module *module)
+static ht_status load(const state_format *format, const ht_target *target, ht_module *module)
 {
     ht_status status;
     ht_scope *scope;
@@ -75,12 +75,12 @@ static ht_status load(const state_format *format, const ht__target *target, ht_m
     return status;
 }
 
-static ht_status save_hdf5(const ht__target *target, const ht_value *state)
+static ht_status save_hdf5(const ht_target *target, const ht_value *state)
 {
     return ht__checkpoint_save(target, state, 1);
 }
 
-static ht_value *load_hdf5(const ht__target *target)
+static ht_value *load_hdf5(const ht_target *target)
 {
     return ht__checkpoint_load(target, true);
 }
@@ -89,27 +89,27 @@ static const state_format hdf5 = {save_hdf5, load_hdf5};
 
 ht_status ht_module_save_state(ht_module *module, const char *path, ht_comm *comm)
 {
-    const ht__target target = {.what = "ht_module_save_state", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_module_save_state", .path = path, .comm = comm};
 
     return save(&hdf5, &target, module);
 }
 
 ht_status ht_module_load_state(ht_module *module, const char *path, ht_comm *comm)
 {
-    const ht__target target = {.what = "ht_module_load_state", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_module_load_state", .path = path, .comm = comm};
 
     return load(&hdf5, &target, module);
 }
 
 /* PyTorch programs look for this text. */
-static ht_status save_safetensors(const ht__target *target, const ht_value *state)
+static ht_status save_safetensors(const ht_target *target, const ht_value *state)
 {
     static const ht_safetensors_text metadata[] = {{"format", "pt"}};
 
     return ht__safetensors_save(target->what, state, target->path, 1, metadata, target->comm);
 }
 
-static ht_value *load_safetensors(const ht__target *target)
+static ht_value *load_safetensors(const ht_target *target)
 {
     return ht__safetensors_load(target->what, target->path, target->comm);
 }
@@ -118,14 +118,14 @@ static const state_format safetensors = {save_safetensors, load_safetensors};
 
 ht_status ht_module_save_safetensors(ht_module *module, const char *path, ht_comm *comm)
 {
-    const ht__target target = {.what = "ht_module_save_safetensors", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_module_save_safetensors", .path = path, .comm = comm};
 
     return save(&safetensors, &target, module);
 }
 
 ht_status ht_module_load_safetensors(ht_module *module, const char *path, ht_comm *comm)
 {
-    const ht__target target = {.what = "ht_module_load_safetensors", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_module_load_safetensors", .path = path, .comm = comm};
 
     return load(&safetensors, &target, module);
 }

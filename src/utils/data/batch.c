@@ -10,7 +10,7 @@
 
 #include "ht/factories.h"
 
-int ht__batch_join(ht__made *made, int arrays)
+int ht__batch_join(ht_made *made, int arrays)
 {
     int failed = 0;
 
@@ -19,7 +19,7 @@ int ht__batch_join(ht__made *made, int arrays)
     return failed;
 }
 
-void ht__made_settle(ht__made *made, int arrays)
+void ht__made_settle(ht_made *made, int arrays)
 {
     for (int i = 0; i < arrays; i++) {
         if (ht__side_copy_end(&made->ahead[i]) != 0)
@@ -28,7 +28,7 @@ void ht__made_settle(ht__made *made, int arrays)
 }
 
 /* The next user of their memory gets it after the copies, or when they have ended. */
-static void release_outputs(ht__made *made, int arrays)
+static void release_outputs(ht_made *made, int arrays)
 {
     ht_error_kept earlier;
 
@@ -42,7 +42,7 @@ static void release_outputs(ht__made *made, int arrays)
     }
 }
 
-void ht__made_free(ht__made *made, int arrays)
+void ht__made_free(ht_made *made, int arrays)
 {
     release_outputs(made, arrays);
     ht__made_settle(made, arrays);
@@ -58,7 +58,7 @@ static bool only_ours(const ht_tensor *x)
            ht__object_count(x->body->storage) == 1;
 }
 
-ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
+ht_status ht__batch_raw(ht_made *made, const ht_dataset *dataset)
 {
     release_outputs(made, dataset->count);
     if (made->rows > made->room) {
@@ -66,7 +66,7 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
         made->ids = ht__realloc(made->ids, (size_t)made->room * sizeof *made->ids);
     }
     for (int i = 0; i < dataset->count; i++) {
-        const ht__hdf5_info *info = &dataset->arrays[i].info;
+        const ht_hdf5_info *info = &dataset->arrays[i].info;
         ht_tensor *old = made->raw[i];
         int64_t shape[HT_MAX_NDIM];
 
@@ -87,7 +87,7 @@ ht_status ht__batch_raw(ht__made *made, const ht_dataset *dataset)
     return HT_SUCCESS;
 }
 
-static ht_status transform_error(const ht__made *made, const ht_dataset *dataset, int array)
+static ht_status transform_error(const ht_made *made, const ht_dataset *dataset, int array)
 {
     const char *cause;
     ht_status code = ht_error_get(&cause);
@@ -104,7 +104,7 @@ static ht_status transform_error(const ht__made *made, const ht_dataset *dataset
                          dataset->arrays[array].name, where, cause);
 }
 
-static ht_tensor *transform_one(ht__made *made, int array, const ht_dataloader_options *options)
+static ht_tensor *transform_one(ht_made *made, int array, const ht_dataloader_options *options)
 {
     ht_tensor *x = made->raw[array];
 
@@ -120,7 +120,7 @@ static ht_tensor *transform_one(ht__made *made, int array, const ht_dataloader_o
     return x;
 }
 
-ht_status ht__batch_transform(ht__made *made, const ht_dataset *dataset,
+ht_status ht__batch_transform(ht_made *made, const ht_dataset *dataset,
                               const ht_dataloader_options *options)
 {
     bool grad = ht_set_grad_enabled(false);

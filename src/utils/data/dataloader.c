@@ -194,7 +194,7 @@ static void give_back(ht_dataloader *loader)
 /* A batch that failed on this rank ends the job at once under HT_ERRORS_ABORT: no agreement is
  * needed. Under HT_ERRORS_RETURN the ranks agree on every batch, so that none trains on while
  * another has none to train with. */
-static ht_status agree(ht_dataloader *loader, ht__made *made)
+static ht_status agree(ht_dataloader *loader, ht_made *made)
 {
     ht_comm *comm = loader->dataset->comm;
     const char *message;
@@ -234,7 +234,7 @@ bool ht_dataloader_next(ht_dataloader *loader, ht_batch *batch)
     ht__watch_at("ht_dataloader_next");
 
     int span = ht__span_begin(HT_SPAN_LOADER, "ht_dataloader_next", NULL);
-    ht__made *made = ht__ring_take(&loader->ring);
+    ht_made *made = ht__ring_take(&loader->ring);
 
     ht__span_end(span);
 
@@ -265,7 +265,7 @@ int64_t ht_dataloader_batches(const ht_dataloader *loader)
     if (!HT_IS_THERE(loader))
         return 0;
     const ht_dataset *dataset = loader->dataset;
-    ht__deal whole = {0};
+    ht_deal whole = {0};
 
     ht__deal_whole(&whole, dataset->comm->size, dataset->rows, loader->options.window_bytes);
     int64_t batches = ht__deal_batches(&whole, &loader->options, dataset->comm->rank, &rows);
@@ -294,7 +294,7 @@ int64_t ht_dataloader_epoch(const ht_dataloader *loader)
     return loader != NULL ? loader->epoch : 0;
 }
 
-void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht__deal *deal)
+void ht__dataloader_seek(ht_dataloader *loader, int64_t epoch, ht_deal *deal)
 {
     int64_t rows;
 

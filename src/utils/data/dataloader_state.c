@@ -11,7 +11,7 @@
 
 static const char loading[] = "ht_dataloader_load_state_dict";
 
-enum { PART_FIELDS = sizeof(ht__part) / sizeof(int64_t) };
+enum { PART_FIELDS = sizeof(ht_deal_part) / sizeof(int64_t) };
 
 static void set_number(ht_value *map, const char *key, int64_t number)
 {
@@ -47,7 +47,7 @@ static void identify(const ht_dataloader *loader, int64_t numbers[IDENTITIES])
 ht_value *ht_dataloader_state_dict(const ht_dataloader *loader)
 {
     int64_t numbers[IDENTITIES], one = 1;
-    ht__deal deal = {0};
+    ht_deal deal = {0};
     ht_value *map;
 
     if (HT_IS_NULL(loader, "ht_dataloader_state_dict", "loader"))
@@ -121,7 +121,7 @@ static ht_status check_identity(const ht_dataloader *loader, const ht_value *sta
 }
 
 /* Ranks in order, none left out, and rows that the shards have. */
-static bool is_sound(const ht__deal *deal, int64_t rows)
+static bool is_sound(const ht_deal *deal, int64_t rows)
 {
     int64_t rank = -1;
 
@@ -129,7 +129,7 @@ static bool is_sound(const ht__deal *deal, int64_t rows)
         deal->shards > INT64_MAX / (rows + 1)) /* their product is asked for */
         return false;
     for (int64_t i = 0; i < deal->count; i++) {
-        const ht__part *part = &deal->parts[i];
+        const ht_deal_part *part = &deal->parts[i];
 
         if (part->rank != rank && part->rank != rank + 1)
             return false;
@@ -142,7 +142,7 @@ static bool is_sound(const ht__deal *deal, int64_t rows)
     return rank == deal->ranks - 1;
 }
 
-static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, ht__deal *deal)
+static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, ht_deal *deal)
 {
     ht_comm *comm = loader->dataset->comm;
     const int64_t *parts = get_integers(comm, state, "left", 2, PART_FIELDS, &deal->count);
@@ -167,9 +167,9 @@ static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, h
 }
 
 /* A shard that was read whole needs its file no more, which may have lost its name since. */
-static ht_status open_again(ht_dataloader *loader, const ht__deal *deal)
+static ht_status open_again(ht_dataloader *loader, const ht_deal *deal)
 {
-    ht__source *source = &loader->reader.source;
+    ht_source *source = &loader->reader.source;
     bool in_memory = ht__deal_is_own(deal) && deal->window_bytes == loader->options.window_bytes &&
                      loader->options.remainder != HT_REMAINDER_PAD;
 
@@ -180,7 +180,7 @@ static ht_status open_again(ht_dataloader *loader, const ht__deal *deal)
 /* To the batch after the last one handed out: batches read ahead are discarded. */
 static void stay(ht_dataloader *loader)
 {
-    ht__deal left = {0};
+    ht_deal left = {0};
 
     ht__deal_copy(&left, &loader->deal);
     ht__deal_take(&left, loader->batch * loader->options.batch_size);
@@ -191,7 +191,7 @@ static void stay(ht_dataloader *loader)
 struct position {
     uint64_t seed;
     int64_t epoch;
-    ht__deal deal; /* owned */
+    ht_deal deal; /* owned */
 };
 
 static ht_status read_state(const ht_dataloader *loader, const ht_value *state,

@@ -21,11 +21,11 @@ static void destroy(void *object)
 
 static ht_kind dataset_kind = {.name = "dataset", .destroy = destroy};
 
-static ht_status check_array(ht_dataset *dataset, hid_t file, ht__array *array)
+static ht_status check_array(ht_dataset *dataset, hid_t file, ht_dataset_array *array)
 {
     hid_t set = ht__hdf5_open_dataset("ht_dataset_hdf5", file, dataset->path, array->name,
                                       H5P_DEFAULT, &array->info);
-    const ht__array *first = &dataset->arrays[0];
+    const ht_dataset_array *first = &dataset->arrays[0];
 
     if (set < 0)
         return ht_error_get(NULL);
@@ -162,7 +162,7 @@ int64_t ht__dataset_row_bytes(const ht_dataset *dataset)
 
 int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most)
 {
-    const ht__array *largest = &dataset->arrays[0];
+    const ht_dataset_array *largest = &dataset->arrays[0];
 
     for (int i = 1; i < dataset->count; i++) {
         if (dataset->arrays[i].row_bytes > largest->row_bytes)

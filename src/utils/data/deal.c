@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void add_part(ht__deal *deal, int64_t rank, int64_t shard, int64_t from, int64_t to)
+static void add_part(ht_deal *deal, int64_t rank, int64_t shard, int64_t from, int64_t to)
 {
     /* Room is doubled at powers of two, the first of them 1. */
     if ((deal->count & (deal->count - 1)) == 0) {
@@ -15,10 +15,10 @@ static void add_part(ht__deal *deal, int64_t rank, int64_t shard, int64_t from, 
 
         deal->parts = ht__realloc(deal->parts, room * sizeof *deal->parts);
     }
-    deal->parts[deal->count++] = (ht__part){rank, shard, from, to};
+    deal->parts[deal->count++] = (ht_deal_part){rank, shard, from, to};
 }
 
-void ht__deal_whole(ht__deal *deal, int64_t ranks, int64_t rows, int64_t window_bytes)
+void ht__deal_whole(ht_deal *deal, int64_t ranks, int64_t rows, int64_t window_bytes)
 {
     ht__deal_free(deal);
     deal->ranks = deal->shards = ranks;
@@ -27,7 +27,7 @@ void ht__deal_whole(ht__deal *deal, int64_t ranks, int64_t rows, int64_t window_
         add_part(deal, r, r, 0, (r + 1) * rows / ranks - r * rows / ranks);
 }
 
-void ht__deal_copy(ht__deal *deal, const ht__deal *from)
+void ht__deal_copy(ht_deal *deal, const ht_deal *from)
 {
     ht__deal_free(deal);
     *deal = *from;
@@ -35,10 +35,10 @@ void ht__deal_copy(ht__deal *deal, const ht__deal *from)
     memcpy(deal->parts, from->parts, (size_t)from->count * sizeof *deal->parts);
 }
 
-void ht__deal_free(ht__deal *deal)
+void ht__deal_free(ht_deal *deal)
 {
     ht__free(deal->parts);
-    *deal = (ht__deal){0};
+    *deal = (ht_deal){0};
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -47,12 +47,12 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* A part that is used up stays: what a rank began its epoch with is what it pads with. */
-void ht__deal_take(ht__deal *deal, int64_t rows)
+void ht__deal_take(ht_deal *deal, int64_t rows)
 {
     int64_t rank = -1, wanted = 0;
 
     for (int64_t i = 0; i < deal->count; i++) {
-        ht__part *part = &deal->parts[i];
+        ht_deal_part *part = &deal->parts[i];
 
         if (part->rank != rank)
             wanted = rows;
@@ -65,9 +65,9 @@ void ht__deal_take(ht__deal *deal, int64_t rows)
     }
 }
 
-void ht__deal_again(ht__deal *deal, int64_t ranks)
+void ht__deal_again(ht_deal *deal, int64_t ranks)
 {
-    ht__deal old = *deal;
+    ht_deal old = *deal;
     int64_t rows = 0, from = 0, i = 0;
 
     for (int64_t k = 0; k < old.count; k++)
@@ -81,7 +81,7 @@ void ht__deal_again(ht__deal *deal, int64_t ranks)
         if (wanted == 0)
             add_part(deal, r, old.shards - 1, 0, 0);
         while (wanted > 0) {
-            const ht__part *part = &old.parts[i];
+            const ht_deal_part *part = &old.parts[i];
             int64_t taken = least(wanted, part->to - part->from - from);
 
             if (taken > 0)
@@ -97,7 +97,7 @@ void ht__deal_again(ht__deal *deal, int64_t ranks)
     ht__free(old.parts);
 }
 
-bool ht__deal_is_own(const ht__deal *deal)
+bool ht__deal_is_own(const ht_deal *deal)
 {
     bool own = deal->shards == deal->ranks && deal->count == deal->ranks;
 
@@ -106,7 +106,7 @@ bool ht__deal_is_own(const ht__deal *deal)
     return own;
 }
 
-int64_t ht__deal_first(const ht__deal *deal, int64_t rank)
+int64_t ht__deal_first(const ht_deal *deal, int64_t rank)
 {
     int64_t low = 0, high = deal->count;
 
@@ -121,7 +121,7 @@ int64_t ht__deal_first(const ht__deal *deal, int64_t rank)
     return low;
 }
 
-int64_t ht__deal_batches(const ht__deal *deal, const ht_dataloader_options *options, int64_t rank,
+int64_t ht__deal_batches(const ht_deal *deal, const ht_dataloader_options *options, int64_t rank,
                          int64_t *rows)
 {
     int64_t size = options->batch_size, most = 0, fewest = INT64_MAX, batches;

@@ -32,7 +32,7 @@ bool ht__idx_exists(const char *folder, const char *name)
 
 /* The error of a file that ended after `got` of `expected` bytes: cut off, or no intact gzip
  * file. */
-static ht_status short_file(const ht__idx *idx, int64_t got, int64_t expected)
+static ht_status short_file(const ht_idx *idx, int64_t got, int64_t expected)
 {
     int error;
     const char *text = gzerror(idx->file, &error);
@@ -50,7 +50,7 @@ static int64_t big_endian(const unsigned char *bytes)
     return (int64_t)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
 }
 
-static ht_status read_header(ht__idx *idx)
+static ht_status read_header(ht_idx *idx)
 {
     unsigned char bytes[16] = {0};
     int expected = UBYTE << 8 | idx->ndim;
@@ -77,11 +77,11 @@ static ht_status read_header(ht__idx *idx)
     return HT_SUCCESS;
 }
 
-ht_status ht__idx_open(ht__idx *idx, const char *folder, const char *name, int ndim)
+ht_status ht__idx_open(ht_idx *idx, const char *folder, const char *name, int ndim)
 {
     char path[4096];
 
-    *idx = (ht__idx){.ndim = ndim, .header = 4 + 4 * ndim};
+    *idx = (ht_idx){.ndim = ndim, .header = 4 + 4 * ndim};
     if (!find(folder, name, path, sizeof path))
         return ht__error_set(HT_ERR_IO, "ht_idx_to_hdf5: %s has neither %s nor %s.gz", folder, name,
                              name);
@@ -96,7 +96,7 @@ ht_status ht__idx_open(ht__idx *idx, const char *folder, const char *name, int n
     return read_header(idx);
 }
 
-ht_status ht__idx_read(ht__idx *idx, int64_t rows, unsigned char *bytes)
+ht_status ht__idx_read(ht_idx *idx, int64_t rows, unsigned char *bytes)
 {
     int64_t before = gztell(idx->file), wanted = rows * idx->row_bytes;
     int got = gzread(idx->file, bytes, (unsigned)wanted);
@@ -107,7 +107,7 @@ ht_status ht__idx_read(ht__idx *idx, int64_t rows, unsigned char *bytes)
                       idx->header + idx->shape[0] * idx->row_bytes);
 }
 
-ht_status ht__idx_check_end(ht__idx *idx)
+ht_status ht__idx_check_end(ht_idx *idx)
 {
     unsigned char more;
     int64_t expected = gztell(idx->file);
@@ -125,10 +125,10 @@ ht_status ht__idx_check_end(ht__idx *idx)
                          idx->path, expected);
 }
 
-void ht__idx_close(ht__idx *idx)
+void ht__idx_close(ht_idx *idx)
 {
     if (idx->file != NULL)
         gzclose(idx->file);
     ht__free(idx->path);
-    *idx = (ht__idx){0};
+    *idx = (ht_idx){0};
 }

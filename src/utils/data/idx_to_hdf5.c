@@ -27,7 +27,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 struct job {
-    ht__whole target;
+    ht_whole target;
     hid_t file;
     ht_idx_progress_fn *progress; /* may be NULL */
     void *user;
@@ -41,7 +41,7 @@ static ht_status hdf5_failed(const struct job *job)
 }
 
 /* Whole rows, a power of two of them, at most CHUNK_BYTES. */
-static int64_t chunk_rows(const ht__idx *idx)
+static int64_t chunk_rows(const ht_idx *idx)
 {
     int64_t rows = 1;
 
@@ -50,7 +50,7 @@ static int64_t chunk_rows(const ht__idx *idx)
     return rows < idx->shape[0] ? rows : idx->shape[0];
 }
 
-static hid_t create_dataset(hid_t file, const char *name, const ht__idx *idx)
+static hid_t create_dataset(hid_t file, const char *name, const ht_idx *idx)
 {
     hsize_t shape[3], chunk[3];
     hid_t links = H5Pcreate(H5P_LINK_CREATE), layout = H5Pcreate(H5P_DATASET_CREATE), space, set;
@@ -69,7 +69,7 @@ static hid_t create_dataset(hid_t file, const char *name, const ht__idx *idx)
     return set;
 }
 
-static ht_status write_rows(const struct job *job, hid_t set, const ht__idx *idx, int64_t start,
+static ht_status write_rows(const struct job *job, hid_t set, const ht_idx *idx, int64_t start,
                             int64_t rows, const void *bytes)
 {
     hsize_t from[3] = {(hsize_t)start}, count[3] = {(hsize_t)rows};
@@ -90,7 +90,7 @@ static ht_status write_rows(const struct job *job, hid_t set, const ht__idx *idx
 }
 
 /* Chunk by chunk, so that the file is never whole in memory. */
-static ht_status copy_rows(struct job *job, hid_t set, ht__idx *idx)
+static ht_status copy_rows(struct job *job, hid_t set, ht_idx *idx)
 {
     int64_t chunk = chunk_rows(idx), all = idx->shape[0];
     unsigned char *bytes = ht__alloc((size_t)(chunk * idx->row_bytes));
@@ -110,7 +110,7 @@ static ht_status copy_rows(struct job *job, hid_t set, ht__idx *idx)
     return status == HT_SUCCESS ? ht__idx_check_end(idx) : status;
 }
 
-static ht_status convert_array(struct job *job, const char *name, ht__idx *idx)
+static ht_status convert_array(struct job *job, const char *name, ht_idx *idx)
 {
     hid_t set = create_dataset(job->file, name, idx);
 
@@ -128,7 +128,7 @@ static ht_status convert_array(struct job *job, const char *name, ht__idx *idx)
 }
 
 struct pair {
-    ht__idx images, labels;
+    ht_idx images, labels;
 };
 
 static ht_status open_pair(struct pair *pair, const char *folder, const struct part *part)

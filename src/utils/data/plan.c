@@ -7,7 +7,7 @@
 #define SEQUENTIAL_BYTES (INT64_C(16) << 20) /* no need to hold more without shuffling */
 #define WINDOW_ROWS      (INT64_C(1) << 31)
 
-static void cut(ht__plan *plan, const ht_dataset *dataset, int64_t bytes)
+static void cut(ht_plan *plan, const ht_dataset *dataset, int64_t bytes)
 {
     int64_t row_bytes = ht__dataset_row_bytes(dataset), rows;
 
@@ -32,11 +32,11 @@ static void cut(ht__plan *plan, const ht_dataset *dataset, int64_t bytes)
     plan->windows = (plan->units + plan->window_units - 1) / plan->window_units;
 }
 
-ht__plan ht__plan_shard(const ht_dataset *dataset, const ht_dataloader_options *options,
-                        const ht__deal *deal, int64_t shard)
+ht_plan ht__plan_shard(const ht_dataset *dataset, const ht_dataloader_options *options,
+                       const ht_deal *deal, int64_t shard)
 {
     int64_t rows = dataset->rows, shards = deal->shards;
-    ht__plan plan = {
+    ht_plan plan = {
         .start = shard * rows / shards,
         .rows = (shard + 1) * rows / shards - shard * rows / shards,
         .shuffle = options->shuffle,
@@ -48,7 +48,7 @@ ht__plan ht__plan_shard(const ht_dataset *dataset, const ht_dataloader_options *
     return plan;
 }
 
-bool ht__plan_same_cut(const ht__plan *a, const ht__plan *b)
+bool ht__plan_same_cut(const ht_plan *a, const ht_plan *b)
 {
     return a->start == b->start && a->rows == b->rows && a->unit_rows == b->unit_rows &&
            a->units == b->units && a->window_units == b->window_units && a->windows == b->windows &&

@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-static int window_count(const ht__reader *reader)
+static int window_count(const ht_reader *reader)
 {
     return reader->plan.windows > 1 ? 2 : 1;
 }
 
-static void init_windows(ht__reader *reader, const ht__plan *plan)
+static void init_windows(ht_reader *reader, const ht_plan *plan)
 {
     reader->plan = *plan;
     reader->current = 0;
@@ -23,17 +23,17 @@ static void init_windows(ht__reader *reader, const ht__plan *plan)
         ht__window_init(&reader->windows[i], &reader->plan, reader->dataset);
 }
 
-static void free_windows(ht__reader *reader)
+static void free_windows(ht_reader *reader)
 {
     for (int i = 0; i < window_count(reader); i++)
         ht__window_free(&reader->windows[i], reader->dataset->count);
 }
 
-void ht__reader_init(ht__reader *reader, const ht_dataset *dataset,
+void ht__reader_init(ht_reader *reader, const ht_dataset *dataset,
                      const ht_dataloader_options *options)
 {
     const ht_comm *comm = dataset->comm;
-    ht__plan plan;
+    ht_plan plan;
 
     memset(reader, 0, sizeof *reader);
     reader->dataset = dataset;
@@ -47,7 +47,7 @@ void ht__reader_init(ht__reader *reader, const ht_dataset *dataset,
     ht__reader_seek(reader, 0, NULL);
 }
 
-void ht__reader_free(ht__reader *reader)
+void ht__reader_free(ht_reader *reader)
 {
     for (int i = 0; i < reader->dataset->count; i++)
         ht__free(reader->first[i]);
@@ -57,9 +57,9 @@ void ht__reader_free(ht__reader *reader)
 }
 
 /* Shard and order of the part. Memory stays, with its content, when the shard does. */
-static void use_plan(ht__reader *reader, int64_t shard)
+static void use_plan(ht_reader *reader, int64_t shard)
 {
-    ht__plan plan = ht__plan_shard(reader->dataset, reader->options, &reader->deal, shard);
+    ht_plan plan = ht__plan_shard(reader->dataset, reader->options, &reader->deal, shard);
     bool reseeded = plan.seed != reader->plan.seed;
 
     if (!ht__plan_same_cut(&plan, &reader->plan)) {
@@ -76,7 +76,7 @@ static void use_plan(ht__reader *reader, int64_t shard)
     }
 }
 
-static bool is_last_part(const ht__reader *reader)
+static bool is_last_part(const ht_reader *reader)
 {
     int64_t next = reader->part + 1;
 
@@ -85,7 +85,7 @@ static bool is_last_part(const ht__reader *reader)
 }
 
 /* Whether the epoch after this one begins with the rows of the same plan. */
-static bool goes_on(const ht__reader *reader)
+static bool goes_on(const ht_reader *reader)
 {
     const ht_comm *comm = reader->dataset->comm;
 
@@ -94,10 +94,10 @@ static bool goes_on(const ht__reader *reader)
            reader->deal.window_bytes == reader->options->window_bytes;
 }
 
-static void start_following(ht__reader *reader)
+static void start_following(ht_reader *reader)
 {
-    const ht__window *current = &reader->windows[reader->current];
-    ht__window *other = &reader->windows[1 - reader->current];
+    const ht_read_window *current = &reader->windows[reader->current];
+    ht_read_window *other = &reader->windows[1 - reader->current];
     int64_t after = reader->left - (current->rows - reader->at);
 
     if (after > 0)
@@ -110,14 +110,14 @@ static void start_following(ht__reader *reader)
 
 /* Makes window `index` of `epoch` the current one, `at` its next row: usually the other one, read
  * already. */
-static void go_to_window(ht__reader *reader, int64_t epoch, int64_t index, int64_t at)
+static void go_to_window(ht_reader *reader, int64_t epoch, int64_t index, int64_t at)
 {
     reader->at = at;
     if (reader->plan.windows == 1) {
         ht__window_start(&reader->windows[0], epoch, index, at, reader->left);
         return;
     }
-    const ht__window *other = &reader->windows[1 - reader->current];
+    const ht_read_window *other = &reader->windows[1 - reader->current];
 
     if (other->epoch == epoch && other->index == index)
         reader->current = 1 - reader->current;
@@ -127,9 +127,9 @@ static void go_to_window(ht__reader *reader, int64_t epoch, int64_t index, int64
 }
 
 /* A rank that is to pad repeats the first row of its epoch, also when that was had before. */
-static void find_first(ht__reader *reader, const ht__part *part)
+static void find_first(ht_reader *reader, const ht_deal_part *part)
 {
-    ht__window *window = &reader->windows[reader->current];
+    ht_read_window *window = &reader->windows[reader->current];
 
     reader->first_skipped = reader->options->remainder == HT_REMAINDER_PAD &&
                             (part->from > 0 || part->from == part->to);
@@ -139,9 +139,9 @@ static void find_first(ht__reader *reader, const ht__part *part)
     reader->first_id = ht__window_id(window, 0);
 }
 
-static void go_to_part(ht__reader *reader, int64_t index, bool first)
+static void go_to_part(ht_reader *reader, int64_t index, bool first)
 {
-    const ht__part *part = &reader->deal.parts[index];
+    const ht_deal_part *part = &reader->deal.parts[index];
     int64_t at = part->from;
 
     reader->part = index;
@@ -153,7 +153,7 @@ static void go_to_part(ht__reader *reader, int64_t index, bool first)
     go_to_window(reader, reader->epoch, index, at);
 }
 
-void ht__reader_seek(ht__reader *reader, int64_t epoch, const ht__deal *deal)
+void ht__reader_seek(ht_reader *reader, int64_t epoch, const ht_deal *deal)
 {
     const ht_dataset *dataset = reader->dataset;
     int rank = dataset->comm->rank;
@@ -170,8 +170,8 @@ void ht__reader_seek(ht__reader *reader, int64_t epoch, const ht__deal *deal)
 }
 
 /* Rows at, at + 1, ... of the window's order become rows filled, ... of the batch. */
-static void copy_rows(const ht__reader *reader, const ht__window *window, int64_t count,
-                      ht__made *made, int64_t filled)
+static void copy_rows(const ht_reader *reader, const ht_read_window *window, int64_t count,
+                      ht_made *made, int64_t filled)
 {
     const uint32_t *order = window->row_order;
 
@@ -186,7 +186,7 @@ static void copy_rows(const ht__reader *reader, const ht__window *window, int64_
         made->ids[filled + i] = window->ids[order != NULL ? order[reader->at + i] : reader->at + i];
 }
 
-static void keep_first(ht__reader *reader, const ht__made *made)
+static void keep_first(ht_reader *reader, const ht_made *made)
 {
     for (int a = 0; a < reader->dataset->count; a++)
         memcpy(reader->first[a], ht_tensor_data(made->raw[a]),
@@ -194,7 +194,7 @@ static void keep_first(ht__reader *reader, const ht__made *made)
     reader->first_id = made->ids[0];
 }
 
-static void pad_row(const ht__reader *reader, ht__made *made, int64_t place)
+static void pad_row(const ht_reader *reader, ht_made *made, int64_t place)
 {
     for (int a = 0; a < reader->dataset->count; a++) {
         size_t bytes = (size_t)reader->dataset->arrays[a].row_bytes;
@@ -210,7 +210,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool go_to_next_part(ht__reader *reader)
+static bool go_to_next_part(ht_reader *reader)
 {
     while (reader->left == 0) {
         if (is_last_part(reader))
@@ -220,7 +220,7 @@ static bool go_to_next_part(ht__reader *reader)
     return true;
 }
 
-static ht_status gather(ht__reader *reader, ht__made *made)
+static ht_status gather(ht_reader *reader, ht_made *made)
 {
     int64_t filled = 0;
 
@@ -229,7 +229,7 @@ static ht_status gather(ht__reader *reader, ht__made *made)
             pad_row(reader, made, filled++);
             continue;
         }
-        ht__window *window = &reader->windows[reader->current];
+        ht_read_window *window = &reader->windows[reader->current];
 
         if (reader->at == window->rows) {
             go_to_window(reader, window->epoch, window->index + 1, 0);
@@ -254,7 +254,7 @@ static ht_status gather(ht__reader *reader, ht__made *made)
 }
 
 /* The row that find_first named. */
-static ht_status read_first(ht__reader *reader)
+static ht_status read_first(ht_reader *reader)
 {
     ht_status status = HT_SUCCESS;
 
@@ -263,7 +263,7 @@ static ht_status read_first(ht__reader *reader)
     return status;
 }
 
-static void fail(ht__made *made)
+static void fail(ht_made *made)
 {
     const char *message;
 
@@ -271,7 +271,7 @@ static void fail(ht__made *made)
     snprintf(made->message, sizeof made->message, "%s", message);
 }
 
-void ht__reader_next(ht__reader *reader, ht__made *made)
+void ht__reader_next(ht_reader *reader, ht_made *made)
 {
     const ht_dataloader_options *options = reader->options;
     int span = ht__span_begin(HT_SPAN_LOADER, "make a batch", NULL);
@@ -294,12 +294,12 @@ void ht__reader_next(ht__reader *reader, ht__made *made)
     ht__span_end(span);
 }
 
-void ht__reader_ahead(ht__reader *reader)
+void ht__reader_ahead(ht_reader *reader)
 {
     if (reader->plan.windows == 1)
         return;
-    const ht__window *current = &reader->windows[reader->current];
-    ht__window *other = &reader->windows[1 - reader->current];
+    const ht_read_window *current = &reader->windows[reader->current];
+    ht_read_window *other = &reader->windows[1 - reader->current];
     double done = (double)(reader->at + reader->options->batch_size) / (double)current->rows;
     int64_t wanted = (int64_t)(done * (double)other->rows) + 1;
 

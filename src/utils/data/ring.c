@@ -9,9 +9,9 @@
 #include "core/timeline/timeline.h"
 #include "ht/log.h"
 
-void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
+void ht__ring_init(ht_ring *ring, ht_reader *reader, bool threaded)
 {
-    *ring = (ht__ring){.reader = reader, .threaded = threaded, .size = 1};
+    *ring = (ht_ring){.reader = reader, .threaded = threaded, .size = 1};
     if (threaded)
         ring->size = reader->options->queue + 1;
     ring->slots = ht__alloc((size_t)ring->size * sizeof *ring->slots);
@@ -20,7 +20,7 @@ void ht__ring_init(ht__ring *ring, ht__reader *reader, bool threaded)
     pthread_cond_init(&ring->not_full, NULL);
 }
 
-void ht__ring_free(ht__ring *ring)
+void ht__ring_free(ht_ring *ring)
 {
     ht__ring_stop(ring);
     for (int i = 0; i < ring->size; i++)
@@ -32,9 +32,9 @@ void ht__ring_free(ht__ring *ring)
 }
 
 /* The slot to fill next, once there is one; NULL: stop. */
-static ht__made *wait_for_slot(ht__ring *ring)
+static ht_made *wait_for_slot(ht_ring *ring)
 {
-    ht__made *slot;
+    ht_made *slot;
 
     pthread_mutex_lock(&ring->lock);
     while (!ring->stop && ring->made - ring->released >= ring->size)
@@ -46,8 +46,8 @@ static ht__made *wait_for_slot(ht__ring *ring)
 
 static void *read_on(void *user)
 {
-    ht__ring *ring = user;
-    ht__made *slot;
+    ht_ring *ring = user;
+    ht_made *slot;
     bool failed = false;
 
     ht__timeline_name_thread("loader");
@@ -64,7 +64,7 @@ static void *read_on(void *user)
     return NULL;
 }
 
-static void start(ht__ring *ring)
+static void start(ht_ring *ring)
 {
     int error = pthread_create(&ring->thread, NULL, read_on, ring);
 
@@ -76,12 +76,12 @@ static void start(ht__ring *ring)
                  "cannot start a thread (error %d); the loader reads in the calling thread", error);
 }
 
-ht__made *ht__ring_take(ht__ring *ring)
+ht_made *ht__ring_take(ht_ring *ring)
 {
     if (ring->threaded && !ring->running)
         start(ring);
 
-    ht__made *slot = &ring->slots[ring->released % ring->size];
+    ht_made *slot = &ring->slots[ring->released % ring->size];
 
     if (!ring->threaded) {
         ht__reader_next(ring->reader, slot);
@@ -96,7 +96,7 @@ ht__made *ht__ring_take(ht__ring *ring)
     return slot;
 }
 
-void ht__ring_release(ht__ring *ring)
+void ht__ring_release(ht_ring *ring)
 {
     if (!ring->running) /* one that was stopped is empty */
         return;
@@ -106,7 +106,7 @@ void ht__ring_release(ht__ring *ring)
     pthread_mutex_unlock(&ring->lock);
 }
 
-void ht__ring_stop(ht__ring *ring)
+void ht__ring_stop(ht_ring *ring)
 {
     if (!ring->running)
         return;

@@ -8,7 +8,7 @@
 
 #define CHUNK_CACHE (1 << 20) /* HDF5's default */
 
-void ht__source_init(ht__source *source, const ht_dataset *dataset)
+void ht__source_init(ht_source *source, const ht_dataset *dataset)
 {
     source->dataset = dataset;
     source->file = H5I_INVALID_HID;
@@ -16,7 +16,7 @@ void ht__source_init(ht__source *source, const ht_dataset *dataset)
         source->sets[i] = H5I_INVALID_HID;
 }
 
-void ht__source_close(ht__source *source)
+void ht__source_close(ht_source *source)
 {
     if (source->file < 0)
         return;
@@ -32,11 +32,11 @@ void ht__source_close(ht__source *source)
 
 /* The chunk cache holds two chunks, so that an array whose chunks are longer than a unit (labels)
  * is not inflated again for every unit. */
-static hid_t open_array(ht__source *source, const ht__array *array)
+static hid_t open_array(ht_source *source, const ht_dataset_array *array)
 {
     int64_t chunk = (int64_t)ht_dtype_size(array->info.dtype);
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    ht__hdf5_info now;
+    ht_hdf5_info now;
 
     for (int i = 0; i < array->info.ndim; i++)
         chunk *= array->info.chunk[i];
@@ -66,7 +66,7 @@ static int64_t bytes_of(hid_t file)
     return info.st_size;
 }
 
-static ht_status open_all(ht__source *source)
+static ht_status open_all(ht_source *source)
 {
     const ht_dataset *dataset = source->dataset;
 
@@ -82,7 +82,7 @@ static ht_status open_all(ht__source *source)
     return HT_SUCCESS;
 }
 
-ht_status ht__source_open(ht__source *source)
+ht_status ht__source_open(ht_source *source)
 {
     ht__hdf5_begin();
     ht_status status = open_all(source);
@@ -93,11 +93,11 @@ ht_status ht__source_open(ht__source *source)
     return status;
 }
 
-static ht_status read_array(const ht__source *source, int index, int64_t start, int64_t count,
+static ht_status read_array(const ht_source *source, int index, int64_t start, int64_t count,
                             char *memory)
 {
     const ht_dataset *dataset = source->dataset;
-    const ht__array *array = &dataset->arrays[index];
+    const ht_dataset_array *array = &dataset->arrays[index];
     hsize_t from[HT_MAX_NDIM] = {(hsize_t)start}, shape[HT_MAX_NDIM] = {(hsize_t)count};
 
     for (int i = 1; i < array->info.ndim; i++)
@@ -120,7 +120,7 @@ static ht_status read_array(const ht__source *source, int index, int64_t start, 
     return result < 0 ? HT_ERR_IO : HT_SUCCESS;
 }
 
-static ht_status check_length(const ht__source *source)
+static ht_status check_length(const ht_source *source)
 {
     int64_t bytes = bytes_of(source->file);
 
@@ -133,7 +133,7 @@ static ht_status check_length(const ht__source *source)
         source->dataset->path, (long long)bytes, (long long)source->bytes);
 }
 
-ht_status ht__source_read(ht__source *source, int64_t start, int64_t count, char *const memory[])
+ht_status ht__source_read(ht_source *source, int64_t start, int64_t count, char *const memory[])
 {
     ht_status status = HT_SUCCESS;
 

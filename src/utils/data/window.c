@@ -4,18 +4,18 @@
  * memory is allocated once and used for all later windows. */
 #include "utils/data/data.h"
 
-static int64_t window_capacity(const ht__plan *plan)
+static int64_t window_capacity(const ht_plan *plan)
 {
     int64_t rows = plan->window_units * plan->unit_rows;
 
     return rows < plan->rows ? rows : plan->rows;
 }
 
-void ht__window_init(ht__window *window, const ht__plan *plan, const ht_dataset *dataset)
+void ht__window_init(ht_read_window *window, const ht_plan *plan, const ht_dataset *dataset)
 {
     int64_t rows = window_capacity(plan);
 
-    *window = (ht__window){.plan = plan, .epoch = -1, .order_epoch = -1};
+    *window = (ht_read_window){.plan = plan, .epoch = -1, .order_epoch = -1};
     if (plan->shuffle)
         window->row_order = ht__alloc((size_t)rows * sizeof *window->row_order);
     if (plan->shuffle && plan->windows > 1)
@@ -28,7 +28,7 @@ void ht__window_init(ht__window *window, const ht__plan *plan, const ht_dataset 
         window->raw[i] = ht__alloc((size_t)(rows * dataset->arrays[i].row_bytes));
 }
 
-void ht__window_free(ht__window *window, int arrays)
+void ht__window_free(ht_read_window *window, int arrays)
 {
     for (int i = 0; i < arrays; i++)
         ht__free(window->raw[i]);
@@ -41,7 +41,7 @@ void ht__window_free(ht__window *window, int arrays)
 }
 
 /* The rows of a unit of the shard: [*start, *start + result). */
-static int64_t unit_range(const ht__plan *plan, int64_t unit, int64_t *start)
+static int64_t unit_range(const ht_plan *plan, int64_t unit, int64_t *start)
 {
     int64_t first = plan->start / plan->unit_rows + unit;
     int64_t end = (first + 1) * plan->unit_rows, last = plan->start + plan->rows;
@@ -51,32 +51,32 @@ static int64_t unit_range(const ht__plan *plan, int64_t unit, int64_t *start)
 }
 
 /* The unit at a place in the window that begins with `first_unit`. */
-static int64_t unit_at(const ht__window *window, int64_t first_unit, int64_t place)
+static int64_t unit_at(const ht_read_window *window, int64_t first_unit, int64_t place)
 {
     int64_t unit = first_unit + place;
 
     return window->unit_order != NULL ? window->unit_order[unit] : unit;
 }
 
-static int64_t count_units(const ht__plan *plan, int64_t first_unit)
+static int64_t count_units(const ht_plan *plan, int64_t first_unit)
 {
     int64_t left = plan->units - first_unit;
 
     return left < plan->window_units ? left : plan->window_units;
 }
 
-static void order_units(ht__window *window, int64_t epoch)
+static void order_units(ht_read_window *window, int64_t epoch)
 {
-    const ht__plan *plan = window->plan;
+    const ht_plan *plan = window->plan;
 
     if (window->unit_order != NULL && window->order_epoch != epoch)
         ht__order_permute(window->unit_order, plan->units, plan->seed, epoch, plan->shard, 0);
     window->order_epoch = epoch;
 }
 
-int64_t ht__window_find(ht__window *window, int64_t epoch, int64_t *row)
+int64_t ht__window_find(ht_read_window *window, int64_t epoch, int64_t *row)
 {
-    const ht__plan *plan = window->plan;
+    const ht_plan *plan = window->plan;
     int64_t index = 0, start;
 
     order_units(window, epoch);
@@ -93,7 +93,7 @@ int64_t ht__window_find(ht__window *window, int64_t epoch, int64_t *row)
 }
 
 /* The place in the window of the unit that a row in memory belongs to. */
-static int64_t unit_of(const ht__window *window, int64_t row)
+static int64_t unit_of(const ht_read_window *window, int64_t row)
 {
     int64_t low = 0, high = window->units - 1;
 
@@ -108,12 +108,12 @@ static int64_t unit_of(const ht__window *window, int64_t row)
     return low;
 }
 
-static int64_t row_in_memory(const ht__window *window, int64_t row)
+static int64_t row_in_memory(const ht_read_window *window, int64_t row)
 {
     return window->row_order != NULL ? window->row_order[row] : row;
 }
 
-int64_t ht__window_id(const ht__window *window, int64_t row)
+int64_t ht__window_id(const ht_read_window *window, int64_t row)
 {
     int64_t place, start;
 
@@ -124,7 +124,7 @@ int64_t ht__window_id(const ht__window *window, int64_t row)
 }
 
 /* A run of the order lies anywhere in memory. */
-static void choose_units(ht__window *window, int64_t at, int64_t count)
+static void choose_units(ht_read_window *window, int64_t at, int64_t count)
 {
     int64_t end = count < window->rows - at ? at + count : window->rows;
 
@@ -135,9 +135,10 @@ static void choose_units(ht__window *window, int64_t at, int64_t count)
         window->wanted[unit_of(window, row_in_memory(window, i))] = true;
 }
 
-void ht__window_start(ht__window *window, int64_t epoch, int64_t index, int64_t at, int64_t count)
+void ht__window_start(ht_read_window *window, int64_t epoch, int64_t index, int64_t at,
+                      int64_t count)
 {
-    const ht__plan *plan = window->plan;
+    const ht_plan *plan = window->plan;
     bool resident = plan->windows == 1 && window->epoch >= 0;
     int64_t start;
 
@@ -162,13 +163,13 @@ void ht__window_start(ht__window *window, int64_t epoch, int64_t index, int64_t 
     choose_units(window, at, count);
 }
 
-void ht__window_clear(ht__window *window)
+void ht__window_clear(ht_read_window *window)
 {
     window->epoch = -1;
     window->rows = window->units = window->units_passed = window->units_there = 0;
 }
 
-static ht_status read_unit(ht__window *window, ht__source *source, int64_t place)
+static ht_status read_unit(ht_read_window *window, ht_source *source, int64_t place)
 {
     const ht_dataset *dataset = source->dataset;
     char *memory[HT_MAX_ARRAYS];
@@ -189,7 +190,7 @@ static ht_status read_unit(ht__window *window, ht__source *source, int64_t place
     return HT_SUCCESS;
 }
 
-ht_status ht__window_need(ht__window *window, ht__source *source, int64_t rows,
+ht_status ht__window_need(ht_read_window *window, ht_source *source, int64_t rows,
                           const atomic_bool *stop)
 {
     while (window->units_passed < window->units && window->begin[window->units_passed] < rows &&

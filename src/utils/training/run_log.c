@@ -198,7 +198,7 @@ static ht_status draw_part(const ht_run_log *log, const char *part)
 
 static ht_status draw(const ht_run_log *log)
 {
-    ht__whole file;
+    ht_whole file;
     char suffix[32];
     ht_status status;
 

@@ -10,15 +10,15 @@
 #include "ht/kernels/nn.h"
 
 /* One sequence: its target, and how many elements that has with blanks around each. */
-typedef struct ht__sequence {
+typedef struct ht_sequence {
     const int64_t *target;
     int64_t steps, length, elements, blank;
-} ht__sequence;
+} ht_sequence;
 
-HT_INLINE ht__sequence ht__sequence_of(const ht_ctc_call *r, int64_t row)
+HT_INLINE ht_sequence ht__sequence_of(const ht_ctc_call *r, int64_t row)
 {
     const int64_t *starts = (const int64_t *)r->starts.data;
-    ht__sequence s;
+    ht_sequence s;
 
     s.target = (const int64_t *)r->targets.data + (starts != NULL ? starts[row] : row * r->width);
     s.steps = ((const int64_t *)r->input_lengths.data)[row];
@@ -28,13 +28,13 @@ HT_INLINE ht__sequence ht__sequence_of(const ht_ctc_call *r, int64_t row)
     return s;
 }
 
-HT_INLINE int64_t ht__class_of(const ht__sequence *s, int64_t element)
+HT_INLINE int64_t ht__class_of(const ht_sequence *s, int64_t element)
 {
     return element % 2 == 0 ? s->blank : s->target[element / 2];
 }
 
 /* A path may go from `element` to the next but one, past a blank. */
-HT_INLINE bool ht__may_skip(const ht__sequence *s, int64_t element)
+HT_INLINE bool ht__may_skip(const ht_sequence *s, int64_t element)
 {
     return element % 2 == 1 && element + 2 < s->elements &&
            s->target[element / 2] != s->target[element / 2 + 1];
@@ -51,7 +51,7 @@ HT_INLINE double ht__log_sum(double a, double b, double c)
 }
 
 /* -log of the probability of all paths, by alpha (steps, stride). */
-HT_INLINE double ht__ctc_loss(const ht__sequence *s, const double *alpha, int64_t stride)
+HT_INLINE double ht__ctc_loss(const ht_sequence *s, const double *alpha, int64_t stride)
 {
     const double *last;
 
@@ -64,7 +64,7 @@ HT_INLINE double ht__ctc_loss(const ht__sequence *s, const double *alpha, int64_
 
 /* alpha of an element with log-probability `here`, from that of the step before; NULL: this is the
  * first one. */
-HT_INLINE double ht__ctc_alpha(const ht__sequence *s, int64_t e, double here, const double *before)
+HT_INLINE double ht__ctc_alpha(const ht_sequence *s, int64_t e, double here, const double *before)
 {
     if (before == NULL)
         return e < 2 ? here : -INFINITY;
@@ -73,7 +73,7 @@ HT_INLINE double ht__ctc_alpha(const ht__sequence *s, int64_t e, double here, co
 }
 
 /* beta of an element, from that of the step after; NULL: this is the last one. */
-HT_INLINE double ht__ctc_beta(const ht__sequence *s, int64_t e, double here, const double *after)
+HT_INLINE double ht__ctc_beta(const ht_sequence *s, int64_t e, double here, const double *after)
 {
     if (after == NULL)
         return e >= s->elements - 2 ? here : -INFINITY;

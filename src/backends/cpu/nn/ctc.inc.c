@@ -6,7 +6,7 @@
 #if HT_IS_FLOAT
 
 /* alpha of a row, (steps, elements) with `width` elements a step. */
-static void NAME(ctc_alpha)(const ht__sequence *s, const T *x, int64_t stride, double *alpha,
+static void NAME(ctc_alpha)(const ht_sequence *s, const T *x, int64_t stride, double *alpha,
                             int64_t width)
 {
     for (int64_t t = 0; t < s->steps; t++, x += stride, alpha += width) {
@@ -24,7 +24,7 @@ HT_KERNEL(ctc_forward)
 
     (void)stream;
     for (int64_t row = 0; row < r->rows; row++) {
-        const ht__sequence s = ht__sequence_of(r, row);
+        const ht_sequence s = ht__sequence_of(r, row);
         double *alpha = (double *)r->alpha.data + row * r->steps * width, loss;
 
         for (int64_t i = 0; i < s.length; i++) {
@@ -40,14 +40,14 @@ HT_KERNEL(ctc_forward)
 }
 
 /* beta of one step from that of the step after it; NULL: this is the last one. */
-static void NAME(ctc_beta)(const ht__sequence *s, const T *x, const double *after, double *beta)
+static void NAME(ctc_beta)(const ht_sequence *s, const T *x, const double *after, double *beta)
 {
     for (int64_t e = 0; e < s->elements; e++)
         beta[e] = ht__ctc_beta(s, e, (double)LOAD(x[ht__class_of(s, e)]), after);
 }
 
 /* dx of a row; scratch: two rows of beta and one of classes. */
-static void NAME(ctc_row_backward)(const ht_ctc_call *r, const ht__sequence *s, const T *x,
+static void NAME(ctc_row_backward)(const ht_ctc_call *r, const ht_sequence *s, const T *x,
                                    const double *alpha, double loss, double dloss, T *dx)
 {
     const int64_t stride = r->rows * r->classes, width = 2 * r->width + 1;
@@ -80,7 +80,7 @@ HT_KERNEL(ctc_backward)
     (void)stream;
     memset(r->dx.data, 0, (size_t)(r->steps * r->rows * r->classes) * sizeof(T));
     for (int64_t row = 0; row < r->rows; row++) {
-        const ht__sequence s = ht__sequence_of(r, row);
+        const ht_sequence s = ht__sequence_of(r, row);
         const double *alpha = (const double *)r->alpha.data + row * r->steps * width;
         const double loss = ht__ctc_loss(&s, alpha, width);
         const double dloss = (double)LOAD(((const T *)r->dloss.data)[row]);

@@ -27,7 +27,7 @@ static __global__ void find_bad(int64_t rows, ht_ctc_call r, int64_t *bad)
 {
     HT_CUDA_EACH(row, rows)
     {
-        const ht__sequence s = ht__sequence_of(&r, row);
+        const ht_sequence s = ht__sequence_of(&r, row);
 
         bad[row] = 0;
         for (int64_t i = s.length - 1; i >= 0; i--)
@@ -51,7 +51,7 @@ static __global__ void find_losses(int64_t rows, ht_ctc_call r, int64_t *skipped
 {
     HT_CUDA_EACH(row, rows)
     {
-        const ht__sequence s = ht__sequence_of(&r, row);
+        const ht_sequence s = ht__sequence_of(&r, row);
 
         loss[row] = skipped[row] != 0 ? 0 : ht__ctc_loss(&s, alpha_of(r, row, 0), width_of(r));
         if (r.zero_infinity && loss[row] == (double)INFINITY) {

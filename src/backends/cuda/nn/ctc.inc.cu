@@ -16,7 +16,7 @@ static __global__ void NAME(alpha_step)(int64_t work, ht_cuda_length width, ht_c
     {
         int64_t e;
         const int64_t row = ht_cuda_divide(i, width, &e);
-        const ht__sequence s = ht__sequence_of(&r, row);
+        const ht_sequence s = ht__sequence_of(&r, row);
 
         if (bad[row] != 0 || t >= s.steps || e >= s.elements)
             continue;
@@ -99,7 +99,7 @@ static __global__ void NAME(beta_step)(int64_t work, ht_cuda_length width, ht_ct
     {
         int64_t e;
         const int64_t row = ht_cuda_divide(i, width, &e);
-        const ht__sequence s = ht__sequence_of(&r, row);
+        const ht_sequence s = ht__sequence_of(&r, row);
         double *beta = m.beta + t % 2 * work;
         const double *after = m.beta + (t + 1) % 2 * work + row * width_of(r);
 
@@ -117,7 +117,7 @@ static __global__ void NAME(grad_step)(int64_t work, ht_cuda_length width, ht_ct
     {
         int64_t e;
         const int64_t row = ht_cuda_divide(i, width, &e);
-        const ht__sequence s = ht__sequence_of(&r, row);
+        const ht_sequence s = ht__sequence_of(&r, row);
         const double *alpha = alpha_of(r, row, t);
         const double *beta = m.beta + t % 2 * work + row * width_of(r);
         double paths = -(double)INFINITY;

@@ -25,20 +25,20 @@ enum { HT_CHECKPOINT_DEPTH = 128 };
 #define HT_CHECKPOINT_LOCAL   "@local" /* 1: the tensor is process-local */
 
 /* A file, and who wants it: for messages. */
-typedef struct ht__target {
+typedef struct ht_target {
     const char *what; /* the public function; a literal */
     const char *path;
     ht_comm *comm;
-} ht__target;
+} ht_target;
 
 /* checkpoint_save.c, checkpoint_load.c: the public calls, for others that keep state in files.
  * `plain`: data sets without checksums are taken as they are, from any HDF5 file. NULL after
  * HT_FAIL. Scoped. Collective, agrees. */
-ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, int keep);
-ht_value *ht__checkpoint_load(const ht__target *target, bool plain);
+ht_status ht__checkpoint_save(const ht_target *target, const ht_value *state, int keep);
+ht_value *ht__checkpoint_load(const ht_target *target, bool plain);
 
 /* Maps and lists come before their content: `count` entries, and what is in those. */
-typedef struct ht__entry {
+typedef struct ht_entry {
     char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the whole */
     const char *name; /* the last part of it */
     ht_value_kind kind;
@@ -51,35 +51,34 @@ typedef struct ht__entry {
     bool alike; /* not split, and the same on all ranks */
     uint32_t crc;
     int64_t stored; /* loading: the checksum in the file; -1: none, and none is wanted */
-} ht__entry;
+} ht_entry;
 
-typedef struct ht__entries {
-    ht__entry *items; /* owned */
+typedef struct ht_entries {
+    ht_entry *items; /* owned */
     int count, capacity;
-} ht__entries;
+} ht_entries;
 
-ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char *name);
-void ht__entries_free(ht__entries *entries);
+ht_entry *ht__entries_add(ht_entries *entries, const char *parent, const char *name);
+void ht__entries_free(ht_entries *entries);
 
 /* checkpoint_entries.c. Flattens a value; tensors in the form of the file. Collective, agrees on
  * the entries. */
-ht_status ht__entries_collect(ht__entries *entries, const ht_value *state,
-                              const ht__target *target);
+ht_status ht__entries_collect(ht_entries *entries, const ht_value *state, const ht_target *target);
 
 /* Builds the value again, tensors as they are in the program; NULL after an error, which is
  * recorded. Collective. Scoped. */
-ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target);
+ht_value *ht__entries_value(const ht_entries *entries, const ht_target *target);
 
 /* Fails on all ranks, naming the first that differs, unless all have the same entries. */
-ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target);
+ht_status ht__entries_agree(const ht_entries *entries, const ht_target *target);
 
 /* checkpoint_walk.c. The entries of a file, with this rank's part of each tensor. `sealed`: it has
  * a seal, which was examined. Not collective. */
-ht_status ht__checkpoint_walk(const ht__target *target, bool plain, bool sealed,
-                              ht__entries *entries);
+ht_status ht__checkpoint_walk(const ht_target *target, bool plain, bool sealed,
+                              ht_entries *entries);
 
 /* checkpoint_crc.c. The checksum of every tensor's elements into `crc`, and `alike`. Collective. */
-ht_status ht__entries_checksum(ht__entries *entries, const ht__target *target);
+ht_status ht__entries_checksum(ht_entries *entries, const ht_target *target);
 
 /* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
 static inline ht_dtype ht__file_dtype(ht_dtype dtype)
@@ -90,28 +89,28 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 }
 
 /* checkpoint_seal.c. A seal for a file that this process is about to write. */
-void ht__seal_begin(ht__seal *seal);
+void ht__seal_begin(ht_seal *seal);
 
 /* The process of this machine that writes `part` now, of another job; 0: none, or unknown; -1: it
  * is whole, and about to be put in its place. */
 int64_t ht__seal_writer(const char *part);
 
 /* The facts in the seal about the bytes that follow it. */
-typedef struct ht__seal_sum {
+typedef struct ht_seal_sum {
     int64_t length; /* of the file */
     uint32_t crc;
-} ht__seal_sum;
+} ht_seal_sum;
 
 /* Measures the file that all ranks have written and closed. Collective, agrees. */
-ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_sum *sum);
+ht_status ht__seal_measure(const ht_target *target, const char *part, ht_seal_sum *sum);
 
 /* Seals it; `begun`: what this rank put in front of it. Rank 0's work: the error is recorded. */
-ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun,
-                         const ht__seal_sum *sum);
+ht_status ht__seal_close(const ht_target *target, const char *part, const ht_seal *begun,
+                         const ht_seal_sum *sum);
 
 /* Compares a file with its seal, before HDF5 sees any of it. A file without one passes if HDF5's
  * first bytes are its own: of format 1, or another program's. Collective, agrees. */
-ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed);
+ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed);
 
 /* checkpoint_place.c: files and their names. Rank 0 calls functions whose comments do not say that
  * they are collective; the error is recorded and its code returned. */
@@ -120,15 +119,15 @@ ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
-ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
+ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
 /* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; what a job left
  * there that is gone is removed. *mine: it was made, and is to be removed after an error. */
-ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
-                           size_t size, int64_t bytes, bool *mine);
+ht_status ht__place_create(const ht_target *target, const char *part, const void *head, size_t size,
+                           int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */
-ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes);
-ht_status ht__place_flush(const ht__target *target, const char *part); /* one rank of every node */
-ht_status ht__place_commit(const ht__target *target, const char *part, int keep);
+ht_status ht__place_reserve(const ht_target *target, const char *part, int64_t bytes);
+ht_status ht__place_flush(const ht_target *target, const char *part); /* one rank of every node */
+ht_status ht__place_commit(const ht_target *target, const char *part, int keep);
 void ht__place_earlier(char *name, size_t size, const char *path, int age); /* FILE.age */
 /* The ages of the files that are there, FILE.1, FILE.2, ...: the first *count of at most `room`, in
  * order; others may be missing between them. Not collective. */

@@ -28,7 +28,7 @@ struct part {
     int64_t crc, bytes;
 };
 
-static void combine(ht__entry *entry, const struct part *parts, int count, int ranks)
+static void combine(ht_entry *entry, const struct part *parts, int count, int ranks)
 {
     uLong crc = crc32(0, NULL, 0);
 
@@ -46,7 +46,7 @@ static void combine(ht__entry *entry, const struct part *parts, int count, int r
     entry->alike = false;
 }
 
-ht_status ht__entries_checksum(ht__entries *entries, const ht__target *target)
+ht_status ht__entries_checksum(ht_entries *entries, const ht_target *target)
 {
     ht_comm *comm = target->comm;
     struct part *mine = ht__alloc((size_t)entries->count * sizeof *mine);

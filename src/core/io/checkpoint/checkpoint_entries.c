@@ -10,10 +10,10 @@
 
 #include "ht/manipulations.h"
 
-ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char *name)
+ht_entry *ht__entries_add(ht_entries *entries, const char *parent, const char *name)
 {
     size_t room = strlen(parent) + strlen(name) + 2;
-    ht__entry *entry;
+    ht_entry *entry;
 
     if (entries->count == entries->capacity) {
         entries->capacity = entries->capacity > 0 ? 2 * entries->capacity : 32;
@@ -21,22 +21,22 @@ ht__entry *ht__entries_add(ht__entries *entries, const char *parent, const char 
                                      (size_t)entries->capacity * sizeof *entries->items);
     }
     entry = &entries->items[entries->count++];
-    *entry = (ht__entry){.path = ht__alloc(room)};
+    *entry = (ht_entry){.path = ht__alloc(room)};
     snprintf(entry->path, room, "%s%s%s", parent, parent[0] != '\0' ? "/" : "", name);
     entry->name = entry->path + strlen(entry->path) - strlen(name);
     return entry;
 }
 
-void ht__entries_free(ht__entries *entries)
+void ht__entries_free(ht_entries *entries)
 {
     for (int i = 0; i < entries->count; i++)
         ht__free(entries->items[i].path);
     ht__free(entries->items);
-    *entries = (ht__entries){0};
+    *entries = (ht_entries){0};
 }
 
 /* Takes note of it; nothing is communicated yet. */
-static ht_status set_tensor(ht__entry *entry, ht_tensor *x, const ht__target *target)
+static ht_status set_tensor(ht_entry *entry, ht_tensor *x, const ht_target *target)
 {
     ht_comm *comm = target->comm;
     const ht_body *body = x->body;
@@ -54,7 +54,7 @@ static ht_status set_tensor(ht__entry *entry, ht_tensor *x, const ht__target *ta
 }
 
 /* To the form of the file. */
-static ht_status convert(ht__entry *entry)
+static ht_status convert(ht_entry *entry)
 {
     ht_tensor *x = ht_to_device(entry->x, ht__device_cpu());
 
@@ -65,7 +65,7 @@ static ht_status convert(ht__entry *entry)
     return entry->x != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-static ht_status check_key(const char *parent, const char *key, const ht__target *target)
+static ht_status check_key(const char *parent, const char *key, const ht_target *target)
 {
     if (key[0] != '\0' && key[0] != '@' && strcmp(key, ".") != 0 && strchr(key, '/') == NULL)
         return HT_SUCCESS;
@@ -85,11 +85,11 @@ static int depth_of(const char *parent)
     return depth;
 }
 
-static ht_status collect(ht__entries *entries, const char *parent, const char *name,
-                         const ht_value *value, const ht__target *target);
+static ht_status collect(ht_entries *entries, const char *parent, const char *name,
+                         const ht_value *value, const ht_target *target);
 
-static ht_status collect_items(ht__entries *entries, int place, const ht_value *value,
-                               const ht__target *target)
+static ht_status collect_items(ht_entries *entries, int place, const ht_value *value,
+                               const ht_target *target)
 {
     ht_status status = HT_SUCCESS;
 
@@ -110,11 +110,11 @@ static ht_status collect_items(ht__entries *entries, int place, const ht_value *
     return status;
 }
 
-static ht_status collect(ht__entries *entries, const char *parent, const char *name,
-                         const ht_value *value, const ht__target *target)
+static ht_status collect(ht_entries *entries, const char *parent, const char *name,
+                         const ht_value *value, const ht_target *target)
 {
     int place = entries->count;
-    ht__entry *entry = ht__entries_add(entries, parent, name);
+    ht_entry *entry = ht__entries_add(entries, parent, name);
 
     entry->kind = ht_value_get_kind(value);
     switch (entry->kind) {
@@ -129,7 +129,7 @@ static ht_status collect(ht__entries *entries, const char *parent, const char *n
     }
 }
 
-ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, const ht__target *target)
+ht_status ht__entries_collect(ht_entries *entries, const ht_value *state, const ht_target *target)
 {
     ht_status status = ht__agree(target->what, target->comm,
                                  collect(entries, "", "", state, target));
@@ -144,7 +144,7 @@ ht_status ht__entries_collect(ht__entries *entries, const ht_value *state, const
 }
 
 /* From the form of the file to that of the program. */
-static ht_tensor *restore(const ht__entry *entry)
+static ht_tensor *restore(const ht_entry *entry)
 {
     ht_tensor *x = entry->x;
 
@@ -157,14 +157,14 @@ static ht_tensor *restore(const ht__entry *entry)
 
 /* Entries that become values, from *next on. */
 struct building {
-    const ht__target *target;
-    const ht__entries *entries;
+    const ht_target *target;
+    const ht_entries *entries;
     int next;
 };
 
 static ht_value *build(struct building *building);
 
-static ht_value *build_map(struct building *building, const ht__entry *entry)
+static ht_value *build_map(struct building *building, const ht_entry *entry)
 {
     ht_value *map = ht_value_map();
 
@@ -178,7 +178,7 @@ static ht_value *build_map(struct building *building, const ht__entry *entry)
 }
 
 /* In the order of names, which are places in the list: a file has them in another. */
-static ht_value *build_list(struct building *building, const ht__entry *entry)
+static ht_value *build_list(struct building *building, const ht_entry *entry)
 {
     ht_value **items = ht__alloc((size_t)entry->count * sizeof(void *)), *list = ht_value_list();
     bool good = true;
@@ -204,7 +204,7 @@ static ht_value *build_list(struct building *building, const ht__entry *entry)
 /* The value of the next entry and all that is in it. */
 static ht_value *build(struct building *building)
 {
-    const ht__entry *entry = &building->entries->items[building->next++];
+    const ht_entry *entry = &building->entries->items[building->next++];
 
     switch (entry->kind) {
     case HT_VALUE_NUMBER:
@@ -218,7 +218,7 @@ static ht_value *build(struct building *building)
     }
 }
 
-ht_value *ht__entries_value(const ht__entries *entries, const ht__target *target)
+ht_value *ht__entries_value(const ht_entries *entries, const ht_target *target)
 {
     struct building building = {.target = target, .entries = entries};
 
@@ -235,7 +235,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
 }
 
 /* A hash of all fields that must be the same on all ranks. */
-static int64_t hash_of(const ht__entry *entry)
+static int64_t hash_of(const ht_entry *entry)
 {
     uint64_t hash = mix(0xcbf29ce484222325u, entry->path, strlen(entry->path));
     int kind[] = {(int)entry->kind, entry->count};
@@ -251,8 +251,8 @@ static int64_t hash_of(const ht__entry *entry)
 }
 
 /* The first index at which the ranks' hashes differ; `count` when none does. */
-static ht_status find_difference(const ht__entries *entries, int64_t count, int64_t *first,
-                                 const ht__target *target)
+static ht_status find_difference(const ht_entries *entries, int64_t count, int64_t *first,
+                                 const ht_target *target)
 {
     int64_t *low = ht__alloc(2 * (size_t)count * sizeof *low), *high = low + count;
     ht_status status;
@@ -268,7 +268,7 @@ static ht_status find_difference(const ht__entries *entries, int64_t count, int6
     return status;
 }
 
-ht_status ht__entries_agree(const ht__entries *entries, const ht__target *target)
+ht_status ht__entries_agree(const ht_entries *entries, const ht_target *target)
 {
     ht_comm *comm = target->comm;
     const char *what = target->what;

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ht_status compare_checksums(const ht__entries *entries, const ht__target *target)
+static ht_status compare_checksums(const ht_entries *entries, const ht_target *target)
 {
     for (int i = 0; i < entries->count; i++) {
-        const ht__entry *entry = &entries->items[i];
+        const ht_entry *entry = &entries->items[i];
 
         if (entry->x != NULL && entry->stored >= 0 && entry->crc != entry->stored)
             return ht__error_set(HT_ERR_FORMAT,
@@ -27,8 +27,7 @@ static ht_status compare_checksums(const ht__entries *entries, const ht__target 
 }
 
 /* Memory may run out on one rank alone, in a file that asks for too much: all return that. */
-static ht_status read_entries(const ht__target *target, bool plain, bool sealed,
-                              ht__entries *entries)
+static ht_status read_entries(const ht_target *target, bool plain, bool sealed, ht_entries *entries)
 {
     bool begun = ht__agree_begin();
     ht_status status = ht__checkpoint_walk(target, plain, sealed, entries);
@@ -37,12 +36,12 @@ static ht_status read_entries(const ht__target *target, bool plain, bool sealed,
 }
 
 /* One file; NULL after an error that all ranks know. `job`: it must have written it; "": any. */
-static ht_value *load(const ht__target *target, bool plain, const char *job)
+static ht_value *load(const ht_target *target, bool plain, const char *job)
 {
     ht_comm *comm = target->comm;
-    ht__entries entries = {0};
+    ht_entries entries = {0};
     ht_value *value = NULL;
-    ht__seal seal;
+    ht_seal seal;
     bool sealed;
     ht_status status = ht__seal_check(target, &seal, &sealed);
 
@@ -75,7 +74,7 @@ struct candidates {
 };
 
 /* ht-run goes on from what its job has written, and from nothing else. */
-static void find_candidates(struct candidates *found, const ht__target *target)
+static void find_candidates(struct candidates *found, const ht_target *target)
 {
     const char *job = ht__env_text(HT_ENV_HT_RESUME_JOB);
     int count;
@@ -89,7 +88,7 @@ static void find_candidates(struct candidates *found, const ht__target *target)
 }
 
 /* The newest that is good; the error of the first tried when none is. */
-static ht_value *load_earlier(const ht__target *target)
+static ht_value *load_earlier(const ht_target *target)
 {
     struct candidates *found = ht__alloc(sizeof *found);
     char name[HT_PATH_ROOM + 16], first[1024] = "";
@@ -104,7 +103,7 @@ static ht_value *load_earlier(const ht__target *target)
     if (ht__comm_bcast_bytes(comm, found, sizeof *found, 0, target->what) != HT_SUCCESS)
         found->count = 0;
     for (int i = 0; value == NULL && i < found->count; i++) {
-        const ht__target one = {.what = target->what, .path = name, .comm = comm};
+        const ht_target one = {.what = target->what, .path = name, .comm = comm};
         const char *why;
 
         ht__place_earlier(name, sizeof name, found->path, found->ages[i]);
@@ -130,7 +129,7 @@ static ht_value *load_earlier(const ht__target *target)
     return value;
 }
 
-static ht_value *load_either(const ht__target *target, bool plain, bool earlier)
+static ht_value *load_either(const ht_target *target, bool plain, bool earlier)
 {
     ht_errhandler handler = target->comm->handler;
     ht_scope *scope = ht_scope_open();
@@ -151,14 +150,14 @@ static ht_value *load_either(const ht__target *target, bool plain, bool earlier)
     return value;
 }
 
-ht_value *ht__checkpoint_load(const ht__target *target, bool plain)
+ht_value *ht__checkpoint_load(const ht_target *target, bool plain)
 {
     return load_either(target, plain, false);
 }
 
 ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoint_options *options)
 {
-    const ht__target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
 
     ht_status status;

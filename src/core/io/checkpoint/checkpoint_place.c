@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static ht_status fail(const ht__target *target, const char *verb, int error)
+static ht_status fail(const ht_target *target, const char *verb, int error)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot %s %s: %s", target->what, verb, target->path,
                          strerror(error));
@@ -40,7 +40,7 @@ void ht__place_earlier(char *name, size_t size, const char *path, int age)
         snprintf(name, size, "%s.%d", path, age);
 }
 
-ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM])
+ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM])
 {
     ht_comm *comm = target->comm;
     ht_status status = comm->rank == 0 ? ht__file_target(target->what, target->path, real)
@@ -73,7 +73,7 @@ static int64_t wait_for_writer(const char *part)
 }
 
 /* A job that was killed here has left it, or is about to end; one that lives is writing it. */
-static ht_status remove_left(const ht__target *target, const char *part)
+static ht_status remove_left(const ht_target *target, const char *part)
 {
     int64_t writer = wait_for_writer(part);
 
@@ -99,7 +99,7 @@ static int write_head(int file, const void *head, size_t size)
 }
 
 /* Closes `file`; `error`: of what was done with it before. */
-static ht_status reserve(const ht__target *target, int file, int error, int64_t bytes)
+static ht_status reserve(const ht_target *target, int file, int error, int64_t bytes)
 {
     if (error == 0)
         error = ht__file_reserve(file, bytes);
@@ -110,8 +110,8 @@ static ht_status reserve(const ht__target *target, int file, int error, int64_t 
                          (long long)bytes, target->path, strerror(error));
 }
 
-ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
-                           size_t size, int64_t bytes, bool *mine)
+ht_status ht__place_create(const ht_target *target, const char *part, const void *head, size_t size,
+                           int64_t bytes, bool *mine)
 {
     int file = ht__file_create(part, target->path);
 
@@ -128,7 +128,7 @@ ht_status ht__place_create(const ht__target *target, const char *part, const voi
     return reserve(target, file, write_head(file, head, size), bytes);
 }
 
-ht_status ht__place_reserve(const ht__target *target, const char *part, int64_t bytes)
+ht_status ht__place_reserve(const ht_target *target, const char *part, int64_t bytes)
 {
     int file = open(part, O_RDWR | O_CLOEXEC);
 
@@ -145,7 +145,7 @@ static int flush(const char *path, int flags)
     return error;
 }
 
-ht_status ht__place_flush(const ht__target *target, const char *part)
+ht_status ht__place_flush(const ht_target *target, const char *part)
 {
     int error = flush(part, O_RDONLY);
 
@@ -217,7 +217,7 @@ void ht__place_ages(const char *path, int ages[], int room, int *count)
 
 /* FILE gets a second name, so that it never lacks a name. The new file is worth more than the one
  * before: an object in the place of FILE.1 is not an error. */
-static void keep_as_first(const ht__target *target, const char *first)
+static void keep_as_first(const ht_target *target, const char *first)
 {
     unlink(first);
     if (link(target->path, first) != 0 && rename(target->path, first) != 0)
@@ -226,7 +226,7 @@ static void keep_as_first(const ht__target *target, const char *first)
 }
 
 /* Jobs that save to one file one after the other lose each what the other has written. */
-static void notice_other(const ht__target *target, bool saved)
+static void notice_other(const ht_target *target, bool saved)
 {
     static struct stat last;
     static char path[HT_PATH_ROOM];
@@ -248,7 +248,7 @@ static void notice_other(const ht__target *target, bool saved)
     }
 }
 
-ht_status ht__place_commit(const ht__target *target, const char *part, int keep)
+ht_status ht__place_commit(const ht_target *target, const char *part, int keep)
 {
     const char *path = target->path;
     size_t room = strlen(path) + 16;

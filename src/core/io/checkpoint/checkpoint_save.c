@@ -17,7 +17,7 @@ ht_checkpoint_options ht_checkpoint_options_default(void)
     return (ht_checkpoint_options){.size = sizeof(ht_checkpoint_options), .keep = 2};
 }
 
-static ht_status fail(const ht__target *target, const char *name)
+static ht_status fail(const ht_target *target, const char *name)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s%s%s: %s", target->what, target->path,
                          name[0] != '\0' ? ": " : "", name, ht__hdf5_error());
@@ -51,7 +51,7 @@ static bool set_text(hid_t object, const char *name, const char *text)
     return good;
 }
 
-static bool make_group(hid_t file, const ht__entry *entry)
+static bool make_group(hid_t file, const ht_entry *entry)
 {
     bool is_root = entry->path[0] == '\0', good;
     hid_t group = is_root ? H5Gopen2(file, "/", H5P_DEFAULT)
@@ -67,7 +67,7 @@ static bool make_group(hid_t file, const ht__entry *entry)
     return good;
 }
 
-static bool make_number(hid_t file, const ht__entry *entry)
+static bool make_number(hid_t file, const ht_entry *entry)
 {
     size_t length = strlen(entry->path) - strlen(entry->name);
     char *parent = ht__strdup(entry->path);
@@ -83,7 +83,7 @@ static bool make_number(hid_t file, const ht__entry *entry)
     return good;
 }
 
-static bool describe(hid_t set, const ht__entry *entry)
+static bool describe(hid_t set, const ht_entry *entry)
 {
     return set_integer(set, HT_CHECKPOINT_CRC, (int64_t)entry->crc) &&
            set_text(set, HT_CHECKPOINT_DTYPE, ht_dtype_name(entry->dtype)) &&
@@ -91,7 +91,7 @@ static bool describe(hid_t set, const ht__entry *entry)
            set_integer(set, HT_CHECKPOINT_LOCAL, entry->local);
 }
 
-static bool make_dataset(hid_t file, const ht__entry *entry)
+static bool make_dataset(hid_t file, const ht_entry *entry)
 {
     const ht_body *body = entry->x->body;
     hid_t type = ht__hdf5_type(body->dtype), space, set;
@@ -110,7 +110,7 @@ static bool make_dataset(hid_t file, const ht__entry *entry)
     return good;
 }
 
-static bool make_one(hid_t file, const ht__entry *entry)
+static bool make_one(hid_t file, const ht_entry *entry)
 {
     if (entry->kind == HT_VALUE_TENSOR)
         return make_dataset(file, entry);
@@ -120,7 +120,7 @@ static bool make_one(hid_t file, const ht__entry *entry)
 }
 
 /* Groups and data sets, without elements, and what it all takes in the file. */
-static ht_status make_all(const ht__target *target, ht__parallel *file, const ht__entries *entries,
+static ht_status make_all(const ht_target *target, ht_parallel *file, const ht_entries *entries,
                           hsize_t *bytes)
 {
     ht_status status = HT_SUCCESS;
@@ -141,14 +141,14 @@ static ht_status make_all(const ht__target *target, ht__parallel *file, const ht
 
 /* Every rank writes an equal part of the values that all ranks share; of what they have not, rank 0
  * everything. */
-static ht_status write_one(const ht__target *target, ht__parallel *file, const ht__entry *entry)
+static ht_status write_one(const ht_target *target, ht_parallel *file, const ht_entry *entry)
 {
     ht_comm *comm = target->comm;
     const ht_body *body = entry->x->body;
     hid_t set = H5Dopen2(ht__parallel_enter(file), entry->path, H5P_DEFAULT);
     const char *data = ht__body_data(body), *cause;
-    ht__slab slab = entry->alike || body->split != HT_NONE ? ht__slab_share(comm, body, &data)
-                                                           : ht__slab_of(body);
+    ht_slab slab = entry->alike || body->split != HT_NONE ? ht__slab_share(comm, body, &data)
+                                                          : ht__slab_of(body);
     ht_status status;
 
     ht__parallel_leave(file);
@@ -169,7 +169,7 @@ static ht_status write_one(const ht__target *target, ht__parallel *file, const h
     return status;
 }
 
-static ht_status write_all(const ht__target *target, ht__parallel *file, const ht__entries *entries)
+static ht_status write_all(const ht_target *target, ht_parallel *file, const ht_entries *entries)
 {
     ht_status status = HT_SUCCESS;
 
@@ -185,7 +185,7 @@ static ht_status write_all(const ht__target *target, ht__parallel *file, const h
 }
 
 /* More than HDF5 will need. */
-static int64_t bytes_of(const ht__entries *entries)
+static int64_t bytes_of(const ht_entries *entries)
 {
     int64_t bytes = 1 << 16;
 
@@ -201,8 +201,8 @@ static int64_t bytes_of(const ht__entries *entries)
 /* Rank 0's work. A full disk is found out before HDF5 has the file open: it cannot close one that
  * does not fit, and ranks of which some cannot write wait for each other. `seal`: what it begins
  * with. *mine: there is a file that this job has made. */
-static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries,
-                           ht__seal *seal, bool *mine)
+static ht_status make_part(const ht_target *target, const char *part, const ht_entries *entries,
+                           ht_seal *seal, bool *mine)
 {
     ht_status status;
     size_t size;
@@ -221,8 +221,8 @@ static ht_status make_part(const ht__target *target, const char *part, const ht_
     return status;
 }
 
-static ht_status fill(const ht__target *target, ht__parallel *file, const char *part,
-                      const ht__entries *entries)
+static ht_status fill(const ht_target *target, ht_parallel *file, const char *part,
+                      const ht_entries *entries)
 {
     ht_comm *comm = target->comm;
     hsize_t bytes = 0;
@@ -236,9 +236,9 @@ static ht_status fill(const ht__target *target, ht__parallel *file, const char *
 }
 
 /* Opened, not created: to create a file is to give its space back. */
-static ht_status write_part(const ht__target *target, const char *part, const ht__entries *entries)
+static ht_status write_part(const ht_target *target, const char *part, const ht_entries *entries)
 {
-    ht__parallel file = {.what = target->what, .comm = target->comm};
+    ht_parallel file = {.what = target->what, .comm = target->comm};
     ht_status status = ht__parallel_open(&file, part, true);
     const char *why;
     bool failed;
@@ -263,21 +263,21 @@ static ht_status write_part(const ht__target *target, const char *part, const ht
 
 /* Rank 0's work, and no other rank is waited for in between: a whole FILE.part looks like one that
  * its job is about to put in place, and the next save waits for that. */
-static ht_status put_in_place(const ht__target *target, const char *part, const ht__seal *seal,
-                              const ht__seal_sum *sum, int keep)
+static ht_status put_in_place(const ht_target *target, const char *part, const ht_seal *seal,
+                              const ht_seal_sum *sum, int keep)
 {
     ht_status status = ht__seal_close(target, part, seal, sum);
 
     return status == HT_SUCCESS ? ht__place_commit(target, part, keep) : status;
 }
 
-static ht_status write_in_place(const ht__target *target, const ht__entries *entries, int keep)
+static ht_status write_in_place(const ht_target *target, const ht_entries *entries, int keep)
 {
     ht_comm *comm = target->comm;
     bool first = comm->rank == 0, mine = false;
     char *part = ht__place_part(target->path);
-    ht__seal_sum sum;
-    ht__seal seal;
+    ht_seal_sum sum;
+    ht_seal seal;
     ht_status status = ht__agree(
         target->what, comm, first ? make_part(target, part, entries, &seal, &mine) : HT_SUCCESS);
 
@@ -297,10 +297,10 @@ static ht_status write_in_place(const ht__target *target, const ht__entries *ent
     return status;
 }
 
-static ht_status write_checkpoint(const ht__target *target, const ht__entries *entries, int keep)
+static ht_status write_checkpoint(const ht_target *target, const ht_entries *entries, int keep)
 {
     char *path = ht__alloc(HT_PATH_ROOM);
-    const ht__target real = {.what = target->what, .path = path, .comm = target->comm};
+    const ht_target real = {.what = target->what, .path = path, .comm = target->comm};
     ht_status status = ht__place_real(target, path);
 
     if (status == HT_SUCCESS)
@@ -310,7 +310,7 @@ static ht_status write_checkpoint(const ht__target *target, const ht__entries *e
 }
 
 /* Numbers are rank 0's. */
-static ht_status share_numbers(ht__entries *entries, const ht__target *target)
+static ht_status share_numbers(ht_entries *entries, const ht_target *target)
 {
     double *numbers = ht__alloc((size_t)entries->count * sizeof *numbers);
     ht_status status;
@@ -325,11 +325,11 @@ static ht_status share_numbers(ht__entries *entries, const ht__target *target)
     return status;
 }
 
-static ht_status save(const ht__target *target, const ht_value *state, int keep)
+static ht_status save(const ht_target *target, const ht_value *state, int keep)
 {
     ht_comm *comm = target->comm;
     ht_errhandler handler = comm->handler;
-    ht__entries entries = {0};
+    ht_entries entries = {0};
     ht_status status = ht__entries_collect(&entries, state, target);
 
     if (status == HT_SUCCESS)
@@ -347,7 +347,7 @@ static ht_status save(const ht__target *target, const ht_value *state, int keep)
     return status;
 }
 
-ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, int keep)
+ht_status ht__checkpoint_save(const ht_target *target, const ht_value *state, int keep)
 {
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
@@ -358,7 +358,7 @@ ht_status ht__checkpoint_save(const ht__target *target, const ht_value *state, i
     return status;
 }
 
-static ht_status check_arguments(const ht__target *target, const ht_value *state,
+static ht_status check_arguments(const ht_target *target, const ht_value *state,
                                  const ht_checkpoint_options *options)
 {
     if (target->path == NULL || target->path[0] == '\0')
@@ -378,7 +378,7 @@ static ht_status check_arguments(const ht__target *target, const ht_value *state
 ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
                              const ht_checkpoint_options *options)
 {
-    const ht__target target = {.what = "ht_checkpoint_save", .path = path, .comm = comm};
+    const ht_target target = {.what = "ht_checkpoint_save", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
     bool begun;
     ht_status status;

@@ -16,17 +16,17 @@
 
 #include <zlib.h>
 
-static uint32_t own_crc(const ht__seal *seal)
+static uint32_t own_crc(const ht_seal *seal)
 {
     return (uint32_t)crc32(0, (const Bytef *)(const void *)seal, sizeof *seal - sizeof seal->own);
 }
 
-static ht_status damaged(const ht__target *target, const char *why)
+static ht_status damaged(const ht_target *target, const char *why)
 {
     return ht__error_set(HT_ERR_FORMAT, "%s: %s is damaged: %s", target->what, target->path, why);
 }
 
-static ht_status unreadable(const ht__target *target)
+static ht_status unreadable(const ht_target *target)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", target->what, target->path,
                          strerror(errno));
@@ -55,7 +55,7 @@ static int64_t start_of(int64_t process)
     return at != NULL ? strtoll(at, NULL, 10) : 0;
 }
 
-void ht__seal_begin(ht__seal *seal)
+void ht__seal_begin(ht_seal *seal)
 {
     static int64_t number;
     const char *job = ht__env_text(HT_ENV_HT_JOB);
@@ -73,7 +73,7 @@ void ht__seal_begin(ht__seal *seal)
 }
 
 /* Reads the seal of the file at path; false: it has none. */
-static bool read_seal(const char *path, ht__seal *seal)
+static bool read_seal(const char *path, ht_seal *seal)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     bool good = file >= 0 && pread(file, seal, sizeof *seal, 0) == sizeof *seal &&
@@ -88,8 +88,8 @@ static bool read_seal(const char *path, ht__seal *seal)
 int64_t ht__seal_writer(const char *part)
 {
     const char *job = ht__env_text(HT_ENV_HT_JOB);
-    char host[sizeof((ht__seal *)NULL)->host] = "";
-    ht__seal seal;
+    char host[sizeof((ht_seal *)NULL)->host] = "";
+    ht_seal seal;
 
     gethostname(host, sizeof host - 1);
     if (!read_seal(part, &seal))
@@ -127,7 +127,7 @@ static bool crc_of(int file, int64_t start, int64_t count, uint32_t *crc)
 
 /* This rank's part of a file of `length`, whose checksum is combined to that of all behind the
  * seal. Collective, agrees. */
-static ht_status crc_of_all(const ht__target *target, int file, int64_t length, uint32_t *crc)
+static ht_status crc_of_all(const ht_target *target, int file, int64_t length, uint32_t *crc)
 {
     ht_comm *comm = target->comm;
     int64_t start, mine[2], *all = ht__alloc(2 * (size_t)comm->size * sizeof *all);
@@ -150,10 +150,10 @@ static ht_status crc_of_all(const ht__target *target, int file, int64_t length, 
 }
 
 /* Another writer that began there has put its own seal in place. */
-static ht_status write_seal(const ht__target *target, int file, const ht__seal *begun,
-                            const ht__seal_sum *sum)
+static ht_status write_seal(const ht_target *target, int file, const ht_seal *begun,
+                            const ht_seal_sum *sum)
 {
-    ht__seal seal = *begun, there;
+    ht_seal seal = *begun, there;
 
     if (file < 0)
         return unreadable(target);
@@ -174,7 +174,7 @@ static ht_status write_seal(const ht__target *target, int file, const ht__seal *
                          strerror(errno));
 }
 
-ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_sum *sum)
+ht_status ht__seal_measure(const ht_target *target, const char *part, ht_seal_sum *sum)
 {
     ht_comm *comm = target->comm;
     int file = open(part, O_RDONLY | O_CLOEXEC);
@@ -199,8 +199,8 @@ ht_status ht__seal_measure(const ht__target *target, const char *part, ht__seal_
     return status;
 }
 
-ht_status ht__seal_close(const ht__target *target, const char *part, const ht__seal *begun,
-                         const ht__seal_sum *sum)
+ht_status ht__seal_close(const ht_target *target, const char *part, const ht_seal *begun,
+                         const ht_seal_sum *sum)
 {
     int file = open(part, O_RDWR | O_CLOEXEC);
     ht_status status = write_seal(target, file, begun, sum);
@@ -221,7 +221,7 @@ static bool begins_as_hdf5(const unsigned char *head)
            memcmp(head + base_address[head[8]], nothing, 8) == 0;
 }
 
-static ht_status check_seal(const ht__target *target, const ht__seal *seal, int64_t length)
+static ht_status check_seal(const ht_target *target, const ht_seal *seal, int64_t length)
 {
     char why[128];
 
@@ -243,7 +243,7 @@ static ht_status check_seal(const ht__target *target, const ht__seal *seal, int6
 }
 
 /* Not collective. *length stays 0 if there is no seal, and the file may be read without one. */
-static ht_status look(const ht__target *target, int file, ht__seal *seal, int64_t *length)
+static ht_status look(const ht_target *target, int file, ht_seal *seal, int64_t *length)
 {
     struct stat info;
     ssize_t got;
@@ -266,7 +266,7 @@ static ht_status look(const ht__target *target, int file, ht__seal *seal, int64_
                          target->what, target->path);
 }
 
-ht_status ht__seal_check(const ht__target *target, ht__seal *seal, bool *sealed)
+ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed)
 {
     ht_comm *comm = target->comm;
     int64_t length = 0, lengths[2];

@@ -13,7 +13,7 @@ enum { HT_SEAL_BYTES = 512, HT_SEAL_JOB = 64 };
 #define HT_SEAL_MAGIC "\211HTCP\r\n\032" /* 8 bytes; no text file begins so */
 #define HT_SEAL_ORDER 0x01020304         /* as the machine that wrote it stores it */
 
-typedef struct ht__seal {
+typedef struct ht_seal {
     char magic[8];
     uint32_t order;
     uint32_t format;       /* that of the checkpoint, from 2 on */
@@ -26,8 +26,8 @@ typedef struct ht__seal {
     char host[64];
     char unused[HT_SEAL_BYTES - 8 - 3 * 4 - 8 - 4 - HT_SEAL_JOB - 3 * 8 - 64 - 4];
     uint32_t own; /* CRC-32 of the seal up to here */
-} ht__seal;
+} ht_seal;
 
-_Static_assert(sizeof(ht__seal) == HT_SEAL_BYTES, "the seal is a user block");
+_Static_assert(sizeof(ht_seal) == HT_SEAL_BYTES, "the seal is a user block");
 
 #endif

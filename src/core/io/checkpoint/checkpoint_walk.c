@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 struct walk {
-    const ht__target *target;
-    ht__entries *entries;
+    const ht_target *target;
+    ht_entries *entries;
     int64_t bytes; /* of the file */
     bool plain;    /* any HDF5 file will do */
     bool sealed;   /* it has a seal, which was looked at */
@@ -81,7 +81,7 @@ static bool get_dtype(hid_t object, ht_dtype *dtype)
 }
 
 /* The description of a data set by itself; false: it is incomplete, or does not fit together. */
-static bool read_description(hid_t set, const ht__hdf5_info *info, ht__entry *entry)
+static bool read_description(hid_t set, const ht_hdf5_info *info, ht_entry *entry)
 {
     int64_t split, local;
 
@@ -96,8 +96,7 @@ static bool read_description(hid_t set, const ht__hdf5_info *info, ht__entry *en
 }
 
 /* This rank's part. */
-static ht_status read_part(struct walk *walk, hid_t set, const ht__hdf5_info *info,
-                           ht__entry *entry)
+static ht_status read_part(struct walk *walk, hid_t set, const ht_hdf5_info *info, ht_entry *entry)
 {
     int split = info->ndim > 0 ? 0 : HT_NONE;
     ht_body *body = ht__body_new(walk->target->what, walk->target->comm, ht__device_cpu(),
@@ -129,7 +128,7 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht__hdf5_info *in
 }
 
 /* Elements of a checkpoint stand in the file as they are; those of others may be packed. */
-static bool fits_into_file(const struct walk *walk, const ht__hdf5_info *info)
+static bool fits_into_file(const struct walk *walk, const ht_hdf5_info *info)
 {
     int64_t bytes = (int64_t)ht_dtype_size(info->dtype);
 
@@ -140,8 +139,8 @@ static bool fits_into_file(const struct walk *walk, const ht__hdf5_info *info)
 
 static ht_status read_dataset(struct walk *walk, hid_t group, int place)
 {
-    ht__entry *entry = &walk->entries->items[place];
-    ht__hdf5_info info;
+    ht_entry *entry = &walk->entries->items[place];
+    ht_hdf5_info info;
     hid_t set = ht__hdf5_open_dataset(walk->target->what, group, walk->target->path, entry->name,
                                       H5P_DEFAULT, &info);
     ht_status status;
@@ -175,7 +174,7 @@ static ht_status read_dataset(struct walk *walk, hid_t group, int place)
 /* An entry below the group that is walked. Returns its place. */
 static int add(struct walk *walk, const char *name)
 {
-    ht__entry *parent = &walk->entries->items[walk->parent];
+    ht_entry *parent = &walk->entries->items[walk->parent];
 
     parent->count++;
     ht__entries_add(walk->entries, parent->path, name);
@@ -343,8 +342,7 @@ static ht_status walk_file(struct walk *walk, hid_t file)
     return walk->status;
 }
 
-ht_status ht__checkpoint_walk(const ht__target *target, bool plain, bool sealed,
-                              ht__entries *entries)
+ht_status ht__checkpoint_walk(const ht_target *target, bool plain, bool sealed, ht_entries *entries)
 {
     struct walk walk = {.target = target, .entries = entries, .plain = plain, .sealed = sealed};
     struct stat info;

@@ -10,11 +10,11 @@
 #include "core/base/base.h"
 
 /* While a thread reads and writes numbers of a C locale: begin gives what end is to be given. */
-typedef struct ht__plain_locale {
+typedef struct ht_plain_locale {
     locale_t plain, before;
-} ht__plain_locale;
-ht__plain_locale ht__plain_locale_begin(void);
-void ht__plain_locale_end(ht__plain_locale locale);
+} ht_plain_locale;
+ht_plain_locale ht__plain_locale_begin(void);
+void ht__plain_locale_end(ht_plain_locale locale);
 
 /* Whether fields may be separated by a character: not one of numbers, line ends or quotes; and the
  * error if not. */

@@ -6,7 +6,7 @@
 
 #include "core/ops/ops.h"
 
-typedef struct ht__csv_job {
+typedef struct ht_csv_job {
     const char *what, *path;
     int header_lines;
     char separator;
@@ -19,19 +19,19 @@ typedef struct ht__csv_job {
     int64_t line; /* of the first of them, from 1 on */
     int64_t rows, first_row;
     int64_t columns, first_line; /* of the file's first record */
-} ht__csv_job;
+} ht_csv_job;
 
 /* csv_text.c. Opens the file, and looks behind its header on rank 0. The status is this rank's. */
-ht_status ht__csv_open(ht__csv_job *job);
+ht_status ht__csv_open(ht_csv_job *job);
 
 /* The text becomes the records that begin in this rank's range of bytes. Collective, agrees. */
-ht_status ht__csv_read_text(ht__csv_job *job);
+ht_status ht__csv_read_text(ht_csv_job *job);
 
 /* csv_records.c. Counts the rows of the text, and the columns of the first. */
-void ht__csv_count_rows(ht__csv_job *job);
+void ht__csv_count_rows(ht_csv_job *job);
 
 /* The rows as elements of the job's dtype, row-major. The status is this rank's. */
-ht_status ht__csv_read_rows(ht__csv_job *job, void *memory);
+ht_status ht__csv_read_rows(ht_csv_job *job, void *memory);
 
 static inline int64_t ht__csv_count(const char *text, int64_t bytes, char wanted)
 {

@@ -15,16 +15,16 @@
 
 #include "core/base/half.h"
 
-ht__plain_locale ht__plain_locale_begin(void)
+ht_plain_locale ht__plain_locale_begin(void)
 {
-    ht__plain_locale locale = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    ht_plain_locale locale = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
 
     if (locale.plain != (locale_t)0)
         locale.before = uselocale(locale.plain);
     return locale;
 }
 
-void ht__plain_locale_end(ht__plain_locale locale)
+void ht__plain_locale_end(ht_plain_locale locale)
 {
     if (locale.plain == (locale_t)0)
         return;

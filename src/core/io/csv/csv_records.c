@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static bool is_blank(const ht__csv_job *job, char c)
+static bool is_blank(const ht_csv_job *job, char c)
 {
     return (c == ' ' || c == '\t') && c != job->separator;
 }
 
 /* Around a number in quotes there may be lines, too. */
-static bool is_space(const ht__csv_job *job, char c)
+static bool is_space(const ht_csv_job *job, char c)
 {
     return is_blank(job, c) || c == '\n' || c == '\r';
 }
@@ -33,7 +33,7 @@ static const char *end_of_record(const char *text, const char *end, bool has_quo
     return text;
 }
 
-static bool is_empty(const ht__csv_job *job, const char *text, const char *end)
+static bool is_empty(const ht_csv_job *job, const char *text, const char *end)
 {
     if (end > text && end[-1] == '\r')
         end--;
@@ -49,7 +49,7 @@ typedef struct field {
     const char *why;        /* what is wrong; NULL: nothing */
 } field;
 
-static field take_quoted(const ht__csv_job *job, const char *text, const char *end)
+static field take_quoted(const ht_csv_job *job, const char *text, const char *end)
 {
     field found = {.text = text + 1};
     const char *close = text + 1;
@@ -70,7 +70,7 @@ static field take_quoted(const ht__csv_job *job, const char *text, const char *e
     return found;
 }
 
-static field take_field(const ht__csv_job *job, const char *text, const char *end)
+static field take_field(const ht_csv_job *job, const char *text, const char *end)
 {
     field found;
 
@@ -92,7 +92,7 @@ static field take_field(const ht__csv_job *job, const char *text, const char *en
     return found;
 }
 
-static int64_t count_fields(const ht__csv_job *job, const char *text, const char *end)
+static int64_t count_fields(const ht_csv_job *job, const char *text, const char *end)
 {
     int64_t count = 0;
 
@@ -106,10 +106,10 @@ static int64_t count_fields(const ht__csv_job *job, const char *text, const char
 }
 
 /* Calls for each record that is not empty, without its line's end. */
-typedef ht_status record_fn(ht__csv_job *job, const char *text, const char *end, int64_t line,
+typedef ht_status record_fn(ht_csv_job *job, const char *text, const char *end, int64_t line,
                             void *user);
 
-static ht_status each_record(ht__csv_job *job, record_fn *call, void *user)
+static ht_status each_record(ht_csv_job *job, record_fn *call, void *user)
 {
     const char *text = job->text, *end = text + job->bytes;
     const bool has_quotes = job->bytes > 0 && memchr(text, '"', (size_t)job->bytes) != NULL;
@@ -127,7 +127,7 @@ static ht_status each_record(ht__csv_job *job, record_fn *call, void *user)
     return status;
 }
 
-static ht_status count_record(ht__csv_job *job, const char *text, const char *end, int64_t line,
+static ht_status count_record(ht_csv_job *job, const char *text, const char *end, int64_t line,
                               void *user)
 {
     (void)user;
@@ -138,7 +138,7 @@ static ht_status count_record(ht__csv_job *job, const char *text, const char *en
     return HT_SUCCESS;
 }
 
-static ht_status field_error(const ht__csv_job *job, const field *found, int64_t line,
+static ht_status field_error(const ht_csv_job *job, const field *found, int64_t line,
                              int64_t column, const char *why)
 {
     int length = found->end - found->text > 40 ? 40 : (int)(found->end - found->text);
@@ -152,7 +152,7 @@ static ht_status field_error(const ht__csv_job *job, const field *found, int64_t
                              : "");
 }
 
-static ht_status count_error(const ht__csv_job *job, int64_t fields, int64_t line)
+static ht_status count_error(const ht_csv_job *job, int64_t fields, int64_t line)
 {
     return ht__error_set(HT_ERR_FORMAT,
                          "%s: %s: line %lld has %lld fields, and line %lld, the first, has %lld",
@@ -166,7 +166,7 @@ typedef struct target {
     size_t step;
 } target;
 
-static ht_status read_record(ht__csv_job *job, const char *text, const char *end, int64_t line,
+static ht_status read_record(ht_csv_job *job, const char *text, const char *end, int64_t line,
                              void *user)
 {
     target *to = user;
@@ -188,15 +188,15 @@ static ht_status read_record(ht__csv_job *job, const char *text, const char *end
     return column == job->columns ? HT_SUCCESS : count_error(job, column, line);
 }
 
-void ht__csv_count_rows(ht__csv_job *job)
+void ht__csv_count_rows(ht_csv_job *job)
 {
     each_record(job, count_record, NULL);
 }
 
-ht_status ht__csv_read_rows(ht__csv_job *job, void *memory)
+ht_status ht__csv_read_rows(ht_csv_job *job, void *memory)
 {
     target to = {.row = memory, .step = (size_t)job->columns * ht_dtype_size(job->dtype)};
-    ht__plain_locale locale = ht__plain_locale_begin();
+    ht_plain_locale locale = ht__plain_locale_begin();
     ht_status status = each_record(job, read_record, &to);
 
     ht__plain_locale_end(locale);

@@ -14,14 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static ht_status io_error(const ht__csv_job *job, int error)
+static ht_status io_error(const ht_csv_job *job, int error)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot read %s: %s", job->what, job->path,
                          error < 0 ? "it was shortened during the read" : strerror(error));
 }
 
 /* Rank 0's work: behind a mark of UTF-8, and the lines of the header. */
-static int skip_header(ht__csv_job *job)
+static int skip_header(ht_csv_job *job)
 {
     enum { PIECE = 1 << 16 };
     char piece[PIECE];
@@ -49,7 +49,7 @@ static int skip_header(ht__csv_job *job)
     return 0;
 }
 
-ht_status ht__csv_open(ht__csv_job *job)
+ht_status ht__csv_open(ht_csv_job *job)
 {
     ht_status status = ht__file_check(job->what, job->path);
     struct stat info;
@@ -67,7 +67,7 @@ ht_status ht__csv_open(ht__csv_job *job)
 }
 
 /* More of the file behind the text that is there. */
-static ht_status read_more(ht__csv_job *job, int64_t bytes)
+static ht_status read_more(ht_csv_job *job, int64_t bytes)
 {
     char *text = ht__alloc_should_fail() ? NULL
                                          : realloc(job->text, (size_t)(job->bytes + bytes) + 2);
@@ -99,7 +99,7 @@ static int64_t first_end(const char *text, int64_t bytes, bool quoted)
 
 /* The text is the range and, if `ahead`, the byte before it; makes it the records that begin in the
  * range. */
-static ht_status find_records(ht__csv_job *job, bool ahead)
+static ht_status find_records(ht_csv_job *job, bool ahead)
 {
     ht_comm *comm = job->place.comm;
     int64_t *all = ht__alloc((size_t)comm->size * sizeof *all), quotes, at, end = job->size;
@@ -137,7 +137,7 @@ static ht_status find_records(ht__csv_job *job, bool ahead)
     return ht__agree_end(job->what, comm, begun, status);
 }
 
-ht_status ht__csv_read_text(ht__csv_job *job)
+ht_status ht__csv_read_text(ht_csv_job *job)
 {
     ht_comm *comm = job->place.comm;
     int64_t front[3] = {job->begin, job->line, job->size}, start, bytes;

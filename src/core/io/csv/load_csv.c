@@ -16,7 +16,7 @@
 #include "ht/manipulations.h"
 
 /* Rows and lines before this rank's, and the columns of the first record; the bounds of all. */
-static ht_bounds *place_rows(ht__csv_job *job)
+static ht_bounds *place_rows(ht_csv_job *job)
 {
     enum { ROWS, LINES, COLUMNS, LINE, NUMBERS };
     ht_comm *comm = job->place.comm;
@@ -51,7 +51,7 @@ static ht_bounds *place_rows(ht__csv_job *job)
     return bounds;
 }
 
-static ht_tensor *read_rows(ht__csv_job *job)
+static ht_tensor *read_rows(ht_csv_job *job)
 {
     ht_comm *comm = job->place.comm;
     ht_bounds *bounds = place_rows(job);
@@ -77,7 +77,7 @@ static ht_tensor *read_rows(ht__csv_job *job)
     return ht_balance(x);
 }
 
-static ht_status check_arguments(ht__csv_job *job)
+static ht_status check_arguments(ht_csv_job *job)
 {
     if (HT_IS_NULL(job->place.device, job->what, "device") ||
         HT_IS_NULL(job->path, job->what, "path"))
@@ -102,7 +102,7 @@ static ht_status check_arguments(ht__csv_job *job)
     return HT_SUCCESS;
 }
 
-static ht_tensor *load(ht__csv_job *job)
+static ht_tensor *load(ht_csv_job *job)
 {
     ht_comm *comm = job->place.comm;
     ht_tensor *x = NULL;
@@ -119,7 +119,7 @@ static ht_tensor *load(ht__csv_job *job)
     return x != NULL ? ht_to_device(x, job->place.device) : NULL;
 }
 
-static ht_tensor *load_csv(ht__csv_job *job)
+static ht_tensor *load_csv(ht_csv_job *job)
 {
     ht_comm *comm = job->place.comm;
     ht_status status;
@@ -134,10 +134,10 @@ static ht_tensor *load_csv(ht__csv_job *job)
     ht__begin(comm,
               (ht_call){.what = job->what, .dtype = job->dtype, .refused = status != HT_SUCCESS});
     if (ht__request_agree(job->what, comm, begun, status, 4,
-                          (ht__request[]){{"dtype", (int)job->dtype},
-                                          {"split", job->place.split},
-                                          {"header_lines", job->header_lines},
-                                          {"separator", job->separator}}) != HT_SUCCESS)
+                          (ht_agreed_argument[]){{"dtype", (int)job->dtype},
+                                                 {"split", job->place.split},
+                                                 {"header_lines", job->header_lines},
+                                                 {"separator", job->separator}}) != HT_SUCCESS)
         return NULL;
 
     ht_scope *scope = ht_scope_open();
@@ -151,12 +151,12 @@ static ht_tensor *load_csv(ht__csv_job *job)
 ht_tensor *ht_load_csv(const char *path, int header_lines, char separator, ht_dtype dtype,
                        int split)
 {
-    return load_csv(&(ht__csv_job){.what = "ht_load_csv",
-                                   .path = path,
-                                   .header_lines = header_lines,
-                                   .separator = separator,
-                                   .dtype = dtype,
-                                   .place = ht__place_here("ht_load_csv", split)});
+    return load_csv(&(ht_csv_job){.what = "ht_load_csv",
+                                  .path = path,
+                                  .header_lines = header_lines,
+                                  .separator = separator,
+                                  .dtype = dtype,
+                                  .place = ht__place_here("ht_load_csv", split)});
 }
 
 ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separator, ht_dtype dtype,
@@ -166,10 +166,10 @@ ht_tensor *ht_load_csv_ext(const char *path, int header_lines, char separator, h
 
     if (HT_IS_NULL(comm, what, "comm"))
         return NULL;
-    return load_csv(&(ht__csv_job){.what = what,
-                                   .path = path,
-                                   .header_lines = header_lines,
-                                   .separator = separator,
-                                   .dtype = dtype,
-                                   .place = {.comm = comm, .device = device, .split = split}});
+    return load_csv(&(ht_csv_job){.what = what,
+                                  .path = path,
+                                  .header_lines = header_lines,
+                                  .separator = separator,
+                                  .dtype = dtype,
+                                  .place = {.comm = comm, .device = device, .split = split}});
 }

@@ -86,9 +86,9 @@ static ht_status write_rows(const csv_form *form, ht_dtype dtype, const void *el
 static ht_status make_text(const csv_form *form, ht_comm *comm, const ht_body *body, text *to)
 {
     const char *data;
-    ht__slab slab = ht__slab_share(comm, body, &data);
+    ht_slab slab = ht__slab_share(comm, body, &data);
     int64_t columns = body->ndim == 2 ? slab.count[1] : 1;
-    ht__plain_locale locale = ht__plain_locale_begin();
+    ht_plain_locale locale = ht__plain_locale_begin();
     bool begun = ht__agree_begin();
     ht_status status = comm->rank == 0 ? write_header(form, to) : HT_SUCCESS;
 
@@ -98,7 +98,7 @@ static ht_status make_text(const csv_form *form, ht_comm *comm, const ht_body *b
     return ht__agree_end(what, comm, begun, status);
 }
 
-static ht_status write_text(ht__joint *file, const text *mine)
+static ht_status write_text(ht_joint *file, const text *mine)
 {
     ht_comm *comm = file->comm;
     int64_t *all = ht__alloc((size_t)comm->size * sizeof *all), length = (int64_t)mine->length;
@@ -119,7 +119,7 @@ static ht_status save(ht_tensor *x, const csv_form *form)
 {
     ht_comm *comm = x->body->comm;
     text mine = {0};
-    ht__joint file;
+    ht_joint file;
     ht_status status;
 
     if (x->body->split == 1)

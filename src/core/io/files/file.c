@@ -111,12 +111,12 @@ int ht__file_reserve_at(const char *path, int64_t bytes)
     return error;
 }
 
-static ht_status cannot_write(const ht__whole *file, const char *why)
+static ht_status cannot_write(const ht_whole *file, const char *why)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", file->what, file->path, why);
 }
 
-ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix)
+ht_status ht__whole_begin(ht_whole *file, const char *what, const char *path, const char *suffix)
 {
     ht_status status = ht__file_target(what, path, file->real);
     int made;
@@ -136,7 +136,7 @@ ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, c
     return HT_SUCCESS;
 }
 
-ht_status ht__whole_end(const ht__whole *file, ht_status status)
+ht_status ht__whole_end(const ht_whole *file, ht_status status)
 {
     if (status == HT_SUCCESS && rename(file->part, file->real) != 0)
         status = cannot_write(file, strerror(errno));

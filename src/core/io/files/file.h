@@ -37,18 +37,18 @@ int ht__file_reserve(int file, int64_t bytes);
 int ht__file_reserve_at(const char *path, int64_t bytes);
 
 /* A file that is written under another name and renamed when it is complete. */
-typedef struct ht__whole {
+typedef struct ht_whole {
     const char *what;             /* the public function; a literal */
     const char *path;             /* as the program says it; not owned */
     char real[HT_PATH_ROOM];      /* where that leads to */
     char part[HT_PATH_ROOM + 32]; /* what is written: `real` and a suffix */
-} ht__whole;
+} ht_whole;
 
 /* Creates the part, empty, with the permissions of the file that it is to replace. An old file of
  * its name is removed. Not collective. */
-ht_status ht__whole_begin(ht__whole *file, const char *what, const char *path, const char *suffix);
+ht_status ht__whole_begin(ht_whole *file, const char *what, const char *path, const char *suffix);
 
 /* Puts the part in its place, or removes it if `status` is an error, which is returned. */
-ht_status ht__whole_end(const ht__whole *file, ht_status status);
+ht_status ht__whole_end(const ht_whole *file, ht_status status);
 
 #endif

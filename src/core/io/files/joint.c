@@ -11,13 +11,13 @@
 
 #include "core/io/files/runs.h"
 
-static ht_status cannot_write(const ht__joint *joint, const char *why)
+static ht_status cannot_write(const ht_joint *joint, const char *why)
 {
     return ht__error_set(HT_ERR_IO, "%s: cannot write %s: %s", joint->whole.what, joint->whole.path,
                          why);
 }
 
-static ht_status make(ht__joint *joint, const char *what, const char *path)
+static ht_status make(ht_joint *joint, const char *what, const char *path)
 {
     char suffix[32] = ".part";
 
@@ -27,7 +27,7 @@ static ht_status make(ht__joint *joint, const char *what, const char *path)
 }
 
 /* Names of the file, for all; then each opens it. */
-static ht_status open_all(ht__joint *joint, const char *what)
+static ht_status open_all(ht_joint *joint, const char *what)
 {
     ht_status status = ht__comm_bcast_bytes(joint->comm, joint->whole.part,
                                             sizeof joint->whole.part, 0, what);
@@ -40,11 +40,11 @@ static ht_status open_all(ht__joint *joint, const char *what)
     return ht__agree(what, joint->comm, status);
 }
 
-ht_status ht__joint_begin(ht__joint *joint, const char *what, const char *path, ht_comm *comm)
+ht_status ht__joint_begin(ht_joint *joint, const char *what, const char *path, ht_comm *comm)
 {
     ht_status status;
 
-    *joint = (ht__joint){.comm = comm, .file = -1, .whole = {.what = what, .path = path}};
+    *joint = (ht_joint){.comm = comm, .file = -1, .whole = {.what = what, .path = path}};
     status = comm->rank == 0 ? make(joint, what, path) : HT_SUCCESS;
     status = ht__agree(what, comm, status);
     if (status != HT_SUCCESS)
@@ -56,7 +56,7 @@ ht_status ht__joint_begin(ht__joint *joint, const char *what, const char *path, 
     return status == HT_SUCCESS ? status : ht__joint_end(joint, status);
 }
 
-ht_status ht__joint_reserve(ht__joint *joint, int64_t bytes)
+ht_status ht__joint_reserve(ht_joint *joint, int64_t bytes)
 {
     int error = joint->comm->rank == 0 ? ht__file_reserve(joint->file, bytes) : 0;
     ht_status status = HT_SUCCESS;
@@ -70,14 +70,14 @@ ht_status ht__joint_reserve(ht__joint *joint, int64_t bytes)
     return ht__agree(joint->whole.what, joint->comm, status);
 }
 
-ht_status ht__joint_write(const ht__joint *joint, const void *memory, int64_t bytes, int64_t offset)
+ht_status ht__joint_write(const ht_joint *joint, const void *memory, int64_t bytes, int64_t offset)
 {
     int error = ht__write_at(joint->file, memory, bytes, offset);
 
     return error == 0 ? HT_SUCCESS : cannot_write(joint, strerror(error));
 }
 
-ht_status ht__joint_end(ht__joint *joint, ht_status status)
+ht_status ht__joint_end(ht_joint *joint, ht_status status)
 {
     ht_comm *comm = joint->comm;
 

@@ -8,27 +8,26 @@
 #include "core/comm/comm.h"
 #include "core/io/files/file.h"
 
-typedef struct ht__joint {
+typedef struct ht_joint {
     ht_comm *comm;
     int file; /* this rank's descriptor; -1: not open */
-    ht__whole whole;
+    ht_whole whole;
     ht_errhandler handler; /* of the communicator, which meanwhile returns errors */
-} ht__joint;
+} ht_joint;
 
 /* Rank 0's path counts; `what` is a literal. Ranks that each write a process-local tensor to one
  * path write to different files: the last to end gives the file its name. Without success there is
  * nothing to end. Collective, agrees. */
-ht_status ht__joint_begin(ht__joint *joint, const char *what, const char *path, ht_comm *comm);
+ht_status ht__joint_begin(ht_joint *joint, const char *what, const char *path, ht_comm *comm);
 
 /* Gives it this many bytes, which a full disk refuses. Collective, agrees. */
-ht_status ht__joint_reserve(ht__joint *joint, int64_t bytes);
+ht_status ht__joint_reserve(ht_joint *joint, int64_t bytes);
 
 /* This rank's bytes; errors are recorded. */
-ht_status ht__joint_write(const ht__joint *joint, const void *memory, int64_t bytes,
-                          int64_t offset);
+ht_status ht__joint_write(const ht_joint *joint, const void *memory, int64_t bytes, int64_t offset);
 
 /* Puts it in its place, or removes it where `status` is an error on any rank. Collective, agrees.
  */
-ht_status ht__joint_end(ht__joint *joint, ht_status status);
+ht_status ht__joint_end(ht_joint *joint, ht_status status);
 
 #endif

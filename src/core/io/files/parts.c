@@ -19,7 +19,7 @@
 
 enum { RECORD = 6 + HT_MAX_NDIM }; /* numbers that describe a part */
 
-static void pack(const ht__part *part, int64_t record[])
+static void pack(const ht_file_part *part, int64_t record[])
 {
     record[0] = part->dtype;
     record[1] = part->ndim;
@@ -28,7 +28,7 @@ static void pack(const ht__part *part, int64_t record[])
     memcpy(record + 6, part->shape, (size_t)part->ndim * sizeof *record);
 }
 
-static void unpack(const int64_t record[], ht__part *part)
+static void unpack(const int64_t record[], ht_file_part *part)
 {
     part->dtype = (ht_dtype)record[0];
     part->ndim = (int)record[1];
@@ -38,7 +38,7 @@ static void unpack(const int64_t record[], ht__part *part)
 }
 
 /* All ranks get the records of all files. */
-static ht_status describe(const ht__parts *job, int count, ht__part parts[])
+static ht_status describe(const ht_file_parts *job, int count, ht_file_part parts[])
 {
     const ht_comm *comm = job->place.comm;
     int64_t *records = ht__alloc((size_t)count * RECORD * sizeof *records);
@@ -61,7 +61,7 @@ static ht_status describe(const ht__parts *job, int count, ht__part parts[])
 }
 
 /* The shape of all together, and the dtype; every rank sees the same. */
-static ht_status fit(ht__parts *job, int count, const ht__part parts[], int64_t shape[])
+static ht_status fit(ht_file_parts *job, int count, const ht_file_part parts[], int64_t shape[])
 {
     ht_comm *comm = job->place.comm;
     int ndim = parts[0].ndim, axis = job->axis < 0 ? job->axis + ndim : job->axis;
@@ -136,11 +136,11 @@ static bool is_one_run(const ht_body *view, bool fortran)
 }
 
 /* The slab of a part, in the order of the file's axes, into a view of the result. */
-static ht_status read_region(const ht__parts *job, const ht__part *part, const int64_t start[],
-                             ht_body *view)
+static ht_status read_region(const ht_file_parts *job, const ht_file_part *part,
+                             const int64_t start[], ht_body *view)
 {
     int64_t count = view->lsize;
-    ht__slab slab = {.ndim = part->ndim, .element = ht_dtype_size(part->dtype)};
+    ht_slab slab = {.ndim = part->ndim, .element = ht_dtype_size(part->dtype)};
     ht_status status;
 
     for (int i = 0; i < part->ndim; i++) {
@@ -169,7 +169,7 @@ static ht_status read_region(const ht__parts *job, const ht__part *part, const i
 
 /* Reads from one part the range in this rank's slab. The part begins at index `first` of the axis.
  */
-static ht_status read_part(const ht__parts *job, const ht__part *part, int64_t first,
+static ht_status read_part(const ht_file_parts *job, const ht_file_part *part, int64_t first,
                            const ht_body *to)
 {
     int64_t start[HT_MAX_NDIM] = {0}, at[HT_MAX_NDIM] = {0}, count[HT_MAX_NDIM] = {0};
@@ -195,7 +195,7 @@ static ht_status read_part(const ht__parts *job, const ht__part *part, int64_t f
 }
 
 /* The axis to read along: as the bytes of the first part lie. */
-static int reading_axis(const ht__parts *job, const ht__part *part, const int64_t shape[],
+static int reading_axis(const ht_file_parts *job, const ht_file_part *part, const int64_t shape[],
                         int split)
 {
     int ndim = part->ndim, found;
@@ -212,7 +212,7 @@ static int reading_axis(const ht__parts *job, const ht__part *part, const int64_
     return part->fortran ? ndim - 1 - found : found;
 }
 
-static ht_tensor *read_all(const ht__parts *job, int count, const ht__part parts[],
+static ht_tensor *read_all(const ht_file_parts *job, int count, const ht_file_part parts[],
                            const int64_t shape[])
 {
     ht_comm *comm = job->place.comm;
@@ -242,7 +242,7 @@ static ht_tensor *read_all(const ht__parts *job, int count, const ht__part parts
     return ht_to_device(ht_resplit(x, split), job->place.device);
 }
 
-static ht_status check_arguments(const ht__parts *job)
+static ht_status check_arguments(const ht_file_parts *job)
 {
     const int split = job->place.split;
 
@@ -263,9 +263,9 @@ static ht_status check_arguments(const ht__parts *job)
     return HT_SUCCESS;
 }
 
-static ht_tensor *load_files(ht__parts *job, const char *paths, int count)
+static ht_tensor *load_files(ht_file_parts *job, const char *paths, int count)
 {
-    ht__part *parts = ht__alloc((size_t)count * sizeof *parts);
+    ht_file_part *parts = ht__alloc((size_t)count * sizeof *parts);
     int64_t shape[HT_MAX_NDIM];
     ht_tensor *x = NULL;
 
@@ -280,7 +280,7 @@ static ht_tensor *load_files(ht__parts *job, const char *paths, int count)
 }
 
 /* A file that one rank alone cannot read is an error on all: each looks by itself. */
-static ht_tensor *load(ht__parts *job)
+static ht_tensor *load(ht_file_parts *job)
 {
     char *list;
     int count = 1;
@@ -302,7 +302,7 @@ static ht_tensor *load(ht__parts *job)
     return x;
 }
 
-ht_tensor *ht__parts_load(ht__parts *job)
+ht_tensor *ht__parts_load(ht_file_parts *job)
 {
     ht_comm *comm = job->place.comm;
     bool begun, grad;
@@ -315,9 +315,9 @@ ht_tensor *ht__parts_load(ht__parts *job)
     status = check_arguments(job);
     ht__begin(comm, (ht_call){.what = job->what, .refused = status != HT_SUCCESS});
     if (ht__request_agree(job->what, comm, begun, status, 3,
-                          (ht__request[]){{"dtype", (int)job->dtype},
-                                          {"split", job->place.split},
-                                          {"axis", job->axis}}) != HT_SUCCESS)
+                          (ht_agreed_argument[]){{"dtype", (int)job->dtype},
+                                                 {"split", job->place.split},
+                                                 {"axis", job->axis}}) != HT_SUCCESS)
         return NULL;
 
     ht_scope *scope = ht_scope_open();

@@ -4,7 +4,7 @@
 #include "core/io/files/request.h"
 
 ht_status ht__request_agree(const char *what, ht_comm *comm, bool begun, ht_status mine, int count,
-                            const ht__request asked[])
+                            const ht_agreed_argument asked[])
 {
     int64_t ends[2 * HT_REQUEST_MOST];
     ht_status status = ht__agree_end(what, comm, begun, mine);

@@ -8,13 +8,13 @@
 
 enum { HT_REQUEST_MOST = 5 };
 
-typedef struct ht__request {
+typedef struct ht_agreed_argument {
     const char *name; /* of an argument that must be the same on all ranks */
     int value;
-} ht__request;
+} ht_agreed_argument;
 
 /* As ht__agree_end, and an error on all ranks if they pass different values. Collective. */
 ht_status ht__request_agree(const char *what, ht_comm *comm, bool begun, ht_status mine, int count,
-                            const ht__request asked[]);
+                            const ht_agreed_argument asked[]);
 
 #endif

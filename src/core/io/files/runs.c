@@ -44,9 +44,9 @@ int ht__write_at(int file, const void *memory, int64_t bytes, int64_t offset)
     return 0;
 }
 
-ht__runs ht__runs_of(const ht__slab *slab, const int64_t shape[], int64_t element)
+ht_runs ht__runs_of(const ht_slab *slab, const int64_t shape[], int64_t element)
 {
-    ht__runs runs = {.count = 1, .bytes = element, .axis = slab->ndim - 1, .slab = *slab};
+    ht_runs runs = {.count = 1, .bytes = element, .axis = slab->ndim - 1, .slab = *slab};
     int64_t step = element;
 
     for (int i = slab->ndim - 1; i >= 0; i--) {
@@ -64,7 +64,7 @@ ht__runs ht__runs_of(const ht__slab *slab, const int64_t shape[], int64_t elemen
     return runs;
 }
 
-int64_t ht__run_at(const ht__runs *runs, int64_t index)
+int64_t ht__run_at(const ht_runs *runs, int64_t index)
 {
     int64_t at = 0;
 

@@ -12,14 +12,14 @@ int ht__write_at(int file, const void *memory, int64_t bytes, int64_t offset);
 
 /* The runs of a slab: each `bytes` long, run i at the file's byte ht__run_at from the first
  * element on; in row-major memory they follow one another. */
-typedef struct ht__runs {
+typedef struct ht_runs {
     int64_t count, bytes;
     int axis; /* a run is a range of this axis */
-    ht__slab slab;
+    ht_slab slab;
     int64_t stride[HT_MAX_NDIM]; /* bytes */
-} ht__runs;
+} ht_runs;
 
-ht__runs ht__runs_of(const ht__slab *slab, const int64_t shape[], int64_t element);
-int64_t ht__run_at(const ht__runs *runs, int64_t index);
+ht_runs ht__runs_of(const ht_slab *slab, const int64_t shape[], int64_t element);
+int64_t ht__run_at(const ht_runs *runs, int64_t index);
 
 #endif

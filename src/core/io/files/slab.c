@@ -5,9 +5,9 @@
 
 int64_t ht__io_run_bytes = INT64_C(1) << 18;
 
-ht__slab ht__slab_of(const ht_body *body)
+ht_slab ht__slab_of(const ht_body *body)
 {
-    ht__slab slab = {.ndim = body->ndim, .element = ht_dtype_size(body->dtype)};
+    ht_slab slab = {.ndim = body->ndim, .element = ht_dtype_size(body->dtype)};
 
     for (int i = 0; i < body->ndim; i++) {
         slab.start[i] = i == body->split ? body->split_start : 0;
@@ -31,9 +31,9 @@ int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t e
     return split;
 }
 
-ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data)
+ht_slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data)
 {
-    ht__slab slab = ht__slab_of(body);
+    ht_slab slab = ht__slab_of(body);
     int64_t row = (int64_t)slab.element;
 
     *data = ht__body_data(body);

@@ -9,15 +9,15 @@
 /* Shorter runs of a file are short. Tests make it 0. */
 extern int64_t ht__io_run_bytes;
 
-typedef struct ht__slab {
+typedef struct ht_slab {
     int ndim;
     int64_t start[HT_MAX_NDIM]; /* in the data set */
     int64_t count[HT_MAX_NDIM];
     size_t element; /* bytes */
-} ht__slab;
+} ht_slab;
 
 /* The local part of a tensor's body. */
-ht__slab ht__slab_of(const ht_body *body);
+ht_slab ht__slab_of(const ht_body *body);
 
 /* The axis that a tensor of this split is to be split along while it is transferred: one further
  * out where its slab would be many short runs of the file, which take longer by far than to split
@@ -26,6 +26,6 @@ int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t e
 
 /* The elements of a tensor that this rank writes: its slab, or an equal part of axis 0 of a
  * replicated tensor. *data: where they begin. */
-ht__slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
+ht_slab ht__slab_share(ht_comm *comm, const ht_body *body, const char **data);
 
 #endif

@@ -8,18 +8,18 @@
 #include "core/io/files/parts.h"
 
 /* The elements' type in a file. */
-typedef struct ht__stored_type {
+typedef struct ht_stored_type {
     char kind;      /* NumPy's letter: b, u, i, f, c */
     int bytes;      /* of one element */
     ht_dtype dtype; /* in memory, without loss */
     int swapped_by; /* bytes of what has an order: half of a complex number */
-} ht__stored_type;
+} ht_stored_type;
 
-typedef struct ht__stored {
-    const ht__stored_type *type;
+typedef struct ht_stored {
+    const ht_stored_type *type;
     bool swapped;   /* the order of bytes is not the machine's */
     int64_t offset; /* of the first element */
-} ht__stored;
+} ht_stored;
 
 /* Whether elements of this order of bytes are swapped on this machine. */
 bool ht__stored_swapped(bool little);
@@ -28,14 +28,14 @@ bool ht__stored_swapped(bool little);
 ht_status ht__stored_open(const char *what, const char *path, int *file);
 
 /* Reads the slab of a part into row-major memory. This rank acts alone, and records errors. */
-ht_status ht__stored_read(const char *what, const ht__part *part, const ht__stored *stored,
-                          const ht__slab *slab, void *memory);
+ht_status ht__stored_read(const char *what, const ht_file_part *part, const ht_stored *stored,
+                          const ht_slab *slab, void *memory);
 
 /* x in slabs of long runs, row-major, on the host. Collective. */
 ht_tensor *ht__stored_form(ht_tensor *x);
 
 /* Writes this rank's share of a tensor in that form to the file, whose elements begin at `offset`.
  * Rank 0 writes a tensor that is process-local if the file has several ranks. */
-ht_status ht__stored_write(ht__joint *file, const ht_body *body, int64_t offset);
+ht_status ht__stored_write(ht_joint *file, const ht_body *body, int64_t offset);
 
 #endif

@@ -45,7 +45,7 @@ static void swap_bytes(char *data, int64_t count, int bytes)
 }
 
 /* Unsigned integers into the next wider signed ones, bytes into 0 and 1. */
-static void convert(const ht__stored_type *type, const char *from, int64_t count, char *to)
+static void convert(const ht_stored_type *type, const char *from, int64_t count, char *to)
 {
     if (type->kind == 'u' && type->bytes == 2) {
         for (int64_t i = 0; i < count; i++)
@@ -62,7 +62,7 @@ static void convert(const ht__stored_type *type, const char *from, int64_t count
 }
 
 /* Whether a number is above INT64_MAX. */
-static bool is_too_large(const ht__stored_type *type, const char *numbers, int64_t count)
+static bool is_too_large(const ht_stored_type *type, const char *numbers, int64_t count)
 {
     const int64_t *n = (const int64_t *)numbers; /* their bits */
 
@@ -76,7 +76,7 @@ static bool is_too_large(const ht__stored_type *type, const char *numbers, int64
 }
 
 /* One run, by way of a buffer unless its elements are what they are to be. */
-static int read_run(int file, const ht__stored_type *type, bool swapped, int64_t at, int64_t bytes,
+static int read_run(int file, const ht_stored_type *type, bool swapped, int64_t at, int64_t bytes,
                     char *to)
 {
     enum { PIECE = 1 << 16 };
@@ -104,10 +104,10 @@ static int read_run(int file, const ht__stored_type *type, bool swapped, int64_t
     return error;
 }
 
-ht_status ht__stored_read(const char *what, const ht__part *part, const ht__stored *stored,
-                          const ht__slab *slab, void *memory)
+ht_status ht__stored_read(const char *what, const ht_file_part *part, const ht_stored *stored,
+                          const ht_slab *slab, void *memory)
 {
-    const ht__stored_type *type = stored->type;
+    const ht_stored_type *type = stored->type;
     int64_t shape[HT_MAX_NDIM], step;
     int file, error = 0;
     ht_status status = ht__stored_open(what, part->path, &file);
@@ -117,7 +117,7 @@ ht_status ht__stored_read(const char *what, const ht__part *part, const ht__stor
     for (int i = 0; i < part->ndim; i++)
         shape[i] = part->shape[part->fortran ? part->ndim - 1 - i : i];
 
-    ht__runs runs = ht__runs_of(slab, shape, type->bytes);
+    ht_runs runs = ht__runs_of(slab, shape, type->bytes);
 
     step = runs.bytes / type->bytes * (int64_t)ht_dtype_size(type->dtype);
     for (int64_t i = 0; i < runs.count && error == 0; i++)

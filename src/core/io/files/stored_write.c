@@ -25,7 +25,7 @@ ht_tensor *ht__stored_form(ht_tensor *x)
 }
 
 /* A scalar that all ranks have is rank 0's to write: ht__slab_share gives others an empty list. */
-ht_status ht__stored_write(ht__joint *file, const ht_body *body, int64_t offset)
+ht_status ht__stored_write(ht_joint *file, const ht_body *body, int64_t offset)
 {
     const char *data;
     ht_status status = HT_SUCCESS;
@@ -33,8 +33,8 @@ ht_status ht__stored_write(ht__joint *file, const ht_body *body, int64_t offset)
     if (file->comm->rank != 0 && (body->ndim == 0 || body->comm->size < file->comm->size))
         return HT_SUCCESS;
 
-    ht__slab slab = ht__slab_share(body->comm, body, &data);
-    ht__runs runs = ht__runs_of(&slab, body->shape, (int64_t)slab.element);
+    ht_slab slab = ht__slab_share(body->comm, body, &data);
+    ht_runs runs = ht__runs_of(&slab, body->shape, (int64_t)slab.element);
 
     for (int64_t i = 0; i < runs.count && status == HT_SUCCESS; i++)
         status = ht__joint_write(file, data + i * runs.bytes, runs.bytes,

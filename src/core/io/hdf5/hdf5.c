@@ -138,7 +138,7 @@ hid_t ht__hdf5_open(const char *what, const char *path)
 }
 
 /* Shape and chunks into `info`; NULL, or why they cannot be those of a tensor. */
-static const char *take_shape(hid_t space, hid_t layout, ht__hdf5_info *info)
+static const char *take_shape(hid_t space, hid_t layout, ht_hdf5_info *info)
 {
     static _Thread_local char why[80];
     hsize_t shape[H5S_MAX_RANK];
@@ -171,7 +171,7 @@ static const char no_dtype[] = "has elements of a type that no dtype can hold";
 
 /* Whether elements in one piece fill the bytes that the file has for them; none where nothing was
  * written yet. A damaged shape asks for others. */
-static bool fills_storage(hid_t set, hid_t type, hid_t layout, const ht__hdf5_info *info)
+static bool fills_storage(hid_t set, hid_t type, hid_t layout, const ht_hdf5_info *info)
 {
     const hsize_t stored = H5Dget_storage_size(set);
     hsize_t bytes = H5Tget_size(type);
@@ -184,7 +184,7 @@ static bool fills_storage(hid_t set, hid_t type, hid_t layout, const ht__hdf5_in
 }
 
 static ht_status describe(const char *what, hid_t set, const char *path, const char *name,
-                          ht__hdf5_info *info)
+                          ht_hdf5_info *info)
 {
     hid_t space = H5Dget_space(set), type = H5Dget_type(set), layout = H5Dget_create_plist(set);
     const char *why;
@@ -242,7 +242,7 @@ static void no_set(const char *what, hid_t file, const char *path, const char *n
 }
 
 hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const char *name,
-                        hid_t access, ht__hdf5_info *info)
+                        hid_t access, ht_hdf5_info *info)
 {
     hid_t set = H5Dopen2(file, name, access);
 
@@ -257,7 +257,7 @@ hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const ch
 }
 
 hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
-                            hid_t access, ht__hdf5_info *info)
+                            hid_t access, ht_hdf5_info *info)
 {
     hid_t set = ht__hdf5_open_any(what, file, path, name, access, info);
 

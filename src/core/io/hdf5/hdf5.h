@@ -48,21 +48,21 @@ hid_t ht__hdf5_reader(void);
 hid_t ht__hdf5_open(const char *what, const char *path);
 
 /* The form of a data set. */
-typedef struct ht__hdf5_info {
+typedef struct ht_hdf5_info {
     ht_dtype dtype;
     int ndim;
     int64_t shape[HT_MAX_NDIM];
     int64_t chunk[HT_MAX_NDIM]; /* all 0: not chunked */
     bool elsewhere;             /* its elements are in other files */
     bool is_uint64;             /* in the file, and int64 in `dtype` */
-} ht__hdf5_info;
+} ht_hdf5_info;
 
 /* Opens data set `name` and describes it. Negative after ht__error_set. */
 hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, const char *name,
-                            hid_t access, ht__hdf5_info *info);
+                            hid_t access, ht_hdf5_info *info);
 
 /* The same of one that may have elements of uint64, for readers that check their values. */
 hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const char *name,
-                        hid_t access, ht__hdf5_info *info);
+                        hid_t access, ht_hdf5_info *info);
 
 #endif

@@ -6,6 +6,6 @@
 
 #include "core/io/files/parts.h"
 
-extern const ht__part_format ht__hdf5_format;
+extern const ht_part_format ht__hdf5_format;
 
 #endif

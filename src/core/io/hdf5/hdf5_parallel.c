@@ -4,20 +4,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
-hid_t ht__parallel_enter(ht__parallel *file)
+hid_t ht__parallel_enter(ht_parallel *file)
 {
     ht__hdf5_begin();
     file->outer = ht__watch_guard(file->what);
     return file->hidden;
 }
 
-void ht__parallel_leave(ht__parallel *file)
+void ht__parallel_leave(ht_parallel *file)
 {
     ht__watch_unguard(file->outer);
     ht__hdf5_end();
 }
 
-ht_status ht__parallel_open(ht__parallel *file, const char *path, bool newest)
+ht_status ht__parallel_open(ht_parallel *file, const char *path, bool newest)
 {
     ht_status status = HT_SUCCESS;
     hid_t access;
@@ -36,7 +36,7 @@ ht_status ht__parallel_open(ht__parallel *file, const char *path, bool newest)
     return status;
 }
 
-ht_status ht__parallel_close(ht__parallel *file, ht_status status)
+ht_status ht__parallel_close(ht_parallel *file, ht_status status)
 {
     if (file->hidden < 0)
         return status;
@@ -66,7 +66,7 @@ static void let_go(hid_t file)
         close(memory);
 }
 
-void ht__parallel_abandon(ht__parallel *file)
+void ht__parallel_abandon(ht_parallel *file)
 {
     if (file->hidden < 0)
         return;

@@ -10,8 +10,8 @@
 #include "ht/io.h"
 
 /* Not collective; under HDF5's lock. */
-static hid_t open_set(const char *what, const char *dataset, const ht__part *part, hid_t *file,
-                      ht__hdf5_info *info)
+static hid_t open_set(const char *what, const char *dataset, const ht_file_part *part, hid_t *file,
+                      ht_hdf5_info *info)
 {
     hid_t set;
 
@@ -24,9 +24,9 @@ static hid_t open_set(const char *what, const char *dataset, const ht__part *par
     return set;
 }
 
-static ht_status describe(const char *what, const char *dataset, ht__part *part)
+static ht_status describe(const char *what, const char *dataset, ht_file_part *part)
 {
-    ht__hdf5_info info;
+    ht_hdf5_info info;
     hid_t file, set;
 
     ht__hdf5_begin();
@@ -54,7 +54,7 @@ static bool has_large(const uint64_t *numbers, int64_t count)
     return false;
 }
 
-static herr_t transfer(hid_t set, const ht__part *part, const ht__slab *slab, void *memory)
+static herr_t transfer(hid_t set, const ht_file_part *part, const ht_slab *slab, void *memory)
 {
     const bool is_uint64 = part->note[0] != 0;
     hid_t type = is_uint64 ? H5Tcopy(H5T_NATIVE_UINT64) : ht__hdf5_type(part->dtype);
@@ -84,10 +84,10 @@ static herr_t transfer(hid_t set, const ht__part *part, const ht__slab *slab, vo
     return result;
 }
 
-static ht_status read_slab(const char *what, const char *dataset, const ht__part *part,
-                           const ht__slab *slab, void *memory)
+static ht_status read_slab(const char *what, const char *dataset, const ht_file_part *part,
+                           const ht_slab *slab, void *memory)
 {
-    ht__hdf5_info info;
+    ht_hdf5_info info;
     ht_status status = HT_SUCCESS;
     hid_t file, set;
     const char *cause;
@@ -108,17 +108,17 @@ static ht_status read_slab(const char *what, const char *dataset, const ht__part
     return status;
 }
 
-const ht__part_format ht__hdf5_format = {{".h5", ".hdf5", NULL}, "HDF5", true, describe, read_slab};
+const ht_part_format ht__hdf5_format = {{".h5", ".hdf5", NULL}, "HDF5", true, describe, read_slab};
 
 static ht_tensor *load(const char *what, const char *path, const char *dataset, ht_dtype dtype,
                        ht_place place)
 {
-    return ht__parts_load(&(ht__parts){.what = what,
-                                       .format = &ht__hdf5_format,
-                                       .path = path,
-                                       .dataset = dataset,
-                                       .dtype = dtype,
-                                       .place = place});
+    return ht__parts_load(&(ht_file_parts){.what = what,
+                                           .format = &ht__hdf5_format,
+                                           .path = path,
+                                           .dataset = dataset,
+                                           .dtype = dtype,
+                                           .place = place});
 }
 
 ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split)

@@ -8,14 +8,14 @@
 static ht_tensor *load(const char *what, const char *folder, const char *dataset, ht_dtype dtype,
                        int axis, ht_place place)
 {
-    return ht__parts_load(&(ht__parts){.what = what,
-                                       .format = &ht__hdf5_format,
-                                       .path = folder,
-                                       .dataset = dataset,
-                                       .dtype = dtype,
-                                       .place = place,
-                                       .is_folder = true,
-                                       .axis = axis});
+    return ht__parts_load(&(ht_file_parts){.what = what,
+                                           .format = &ht__hdf5_format,
+                                           .path = folder,
+                                           .dataset = dataset,
+                                           .dtype = dtype,
+                                           .place = place,
+                                           .is_folder = true,
+                                           .axis = axis});
 }
 
 ht_tensor *ht_load_multiple_hdf5(const char *folder, const char *dataset, ht_dtype dtype)

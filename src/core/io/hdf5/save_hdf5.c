@@ -21,7 +21,7 @@ static const char what[] = "ht_save_hdf5";
 struct target {
     const char *path;
     const char *name;
-    ht__whole file; /* `part` is `real` where it is added to a file that is there */
+    ht_whole file; /* `part` is `real` where it is added to a file that is there */
     bool add;
     bool makes_groups; /* on the way to the name */
     /* Rank 0's, of the file that is added to: */
@@ -45,7 +45,7 @@ static ht_status save_failed(const struct target *target)
     return save_error(target, why);
 }
 
-static ht_status open_for_writing(ht__parallel *file, const struct target *target)
+static ht_status open_for_writing(ht_parallel *file, const struct target *target)
 {
     ht_status status = ht__parallel_open(file, target->file.part, false);
 
@@ -147,7 +147,7 @@ static ht_status reserve_bytes(const struct target *target, int64_t bytes)
 }
 
 /* The space of all that HDF5 has in mind. */
-static ht_status reserve(ht__parallel *file, const struct target *target)
+static ht_status reserve(ht_parallel *file, const struct target *target)
 {
     hsize_t bytes = 0;
     ht_status status = HT_SUCCESS;
@@ -213,17 +213,17 @@ static void take_back(const struct target *target)
     close(file);
 }
 
-static ht_status write_slabs(ht__parallel *file, const struct target *target, hid_t set,
+static ht_status write_slabs(ht_parallel *file, const struct target *target, hid_t set,
                              const ht_body *body)
 {
     const char *data;
-    ht__slab slab = ht__slab_share(file->comm, body, &data);
+    ht_slab slab = ht__slab_share(file->comm, body, &data);
     ht_status status = ht__slab_write(file, set, body->dtype, &slab, data);
 
     return ht__agree(what, file->comm, status != HT_SUCCESS ? save_failed(target) : HT_SUCCESS);
 }
 
-static ht_status write_dataset(ht__parallel *file, struct target *target, const ht_body *body)
+static ht_status write_dataset(ht_parallel *file, struct target *target, const ht_body *body)
 {
     char part[NAME_ROOM + sizeof ".part"];
     ht_status status;
@@ -250,7 +250,7 @@ static ht_status write_dataset(ht__parallel *file, struct target *target, const 
 /* Opens, writes and closes. */
 static ht_status write_file(ht_comm *comm, struct target *target, const ht_body *body)
 {
-    ht__parallel file = {.what = what, .comm = comm};
+    ht_parallel file = {.what = what, .comm = comm};
     ht_status status = open_for_writing(&file, target);
 
     if (status == HT_SUCCESS)
@@ -309,7 +309,7 @@ static ht_status look(struct target *target, const char *mode, bool of_all)
 static ht_status choose_target(ht_comm *comm, struct target *target, const char *mode)
 {
     bool of_all = comm->size == ht_comm_size(HT_COMM_WORLD);
-    ht__whole *file = &target->file;
+    ht_whole *file = &target->file;
     ht_status status = comm->rank == 0 ? look(target, mode, of_all) : HT_SUCCESS;
 
     status = ht__agree(what, comm, status);

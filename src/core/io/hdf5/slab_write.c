@@ -15,7 +15,7 @@ struct cut {
     int64_t pieces;
 };
 
-static struct cut cut_slab(const ht__slab *slab)
+static struct cut cut_slab(const ht_slab *slab)
 {
     struct cut cut = {.inner = 1, .step = 1, .per_outer = 1, .pieces = 1};
     int64_t most = ht__io_piece_bytes / (int64_t)slab->element;
@@ -38,7 +38,7 @@ static struct cut cut_slab(const ht__slab *slab)
 }
 
 /* Where piece `index` lies; returns its elements, and in *offset where it begins in memory. */
-static int64_t piece_at(const ht__slab *slab, const struct cut *cut, int64_t index, hsize_t start[],
+static int64_t piece_at(const ht_slab *slab, const struct cut *cut, int64_t index, hsize_t start[],
                         hsize_t count[], int64_t *offset)
 {
     int64_t outer = index / cut->per_outer, first = index % cut->per_outer * cut->step;
@@ -66,7 +66,7 @@ struct target {
 };
 
 /* One piece; an empty one where `index` is beyond them. Here: in memory; there: in the data set. */
-static ht_status write_piece(const struct target *to, const ht__slab *slab, const struct cut *cut,
+static ht_status write_piece(const struct target *to, const ht_slab *slab, const struct cut *cut,
                              int64_t index, const char *memory)
 {
     hsize_t start[HT_MAX_NDIM], count[HT_MAX_NDIM], elements = 1;
@@ -96,7 +96,7 @@ static ht_status write_piece(const struct target *to, const ht__slab *slab, cons
     return status;
 }
 
-ht_status ht__slab_write(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+ht_status ht__slab_write(ht_parallel *file, hid_t set, ht_dtype dtype, const ht_slab *slab,
                          const void *memory)
 {
     struct cut cut = cut_slab(slab);

@@ -14,7 +14,7 @@ extern int64_t ht__io_piece_bytes;
  * ranks write together, as often as the rank with most pieces needs. An error is HDF5's reason
  * alone. The status is this rank's: the caller agrees on it. Collective over the communicator of
  * the file. */
-ht_status ht__slab_write(ht__parallel *file, hid_t set, ht_dtype dtype, const ht__slab *slab,
+ht_status ht__slab_write(ht_parallel *file, hid_t set, ht_dtype dtype, const ht_slab *slab,
                          const void *memory);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "ht/io.h"
 
-static ht_status describe(const char *what, const char *dataset, ht__part *part)
+static ht_status describe(const char *what, const char *dataset, ht_file_part *part)
 {
     int file;
     ht_status status = ht__stored_open(what, part->path, &file);
@@ -21,29 +21,29 @@ static ht_status describe(const char *what, const char *dataset, ht__part *part)
     return status;
 }
 
-static ht_status read_slab(const char *what, const char *dataset, const ht__part *part,
-                           const ht__slab *slab, void *memory)
+static ht_status read_slab(const char *what, const char *dataset, const ht_file_part *part,
+                           const ht_slab *slab, void *memory)
 {
-    const ht__stored stored = {.type = &ht__npy_types[part->note[HT_NPY_TYPE]],
-                               .swapped = part->note[HT_NPY_SWAPPED] != 0,
-                               .offset = part->note[HT_NPY_OFFSET]};
+    const ht_stored stored = {.type = &ht__npy_types[part->note[HT_NPY_TYPE]],
+                              .swapped = part->note[HT_NPY_SWAPPED] != 0,
+                              .offset = part->note[HT_NPY_OFFSET]};
 
     (void)dataset;
     return ht__stored_read(what, part, &stored, slab, memory);
 }
 
-static const ht__part_format npy_format = {{".npy", NULL, NULL}, "npy", false, describe, read_slab};
+static const ht_part_format npy_format = {{".npy", NULL, NULL}, "npy", false, describe, read_slab};
 
 static ht_tensor *load(const char *what, const char *path, bool is_folder, int axis, ht_dtype dtype,
                        ht_place place)
 {
-    return ht__parts_load(&(ht__parts){.what = what,
-                                       .format = &npy_format,
-                                       .path = path,
-                                       .dtype = dtype,
-                                       .place = place,
-                                       .is_folder = is_folder,
-                                       .axis = axis});
+    return ht__parts_load(&(ht_file_parts){.what = what,
+                                           .format = &npy_format,
+                                           .path = path,
+                                           .dtype = dtype,
+                                           .place = place,
+                                           .is_folder = is_folder,
+                                           .axis = axis});
 }
 
 ht_tensor *ht_load_npy(const char *path, ht_dtype dtype, int split)

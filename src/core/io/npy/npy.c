@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const ht__stored_type ht__npy_types[] = {
+const ht_stored_type ht__npy_types[] = {
     {'b', 1, HT_BOOL, 1},      {'u', 1, HT_UINT8, 1},      {'i', 1, HT_INT8, 1},
     {'i', 2, HT_INT16, 2},     {'i', 4, HT_INT32, 4},      {'i', 8, HT_INT64, 8},
     {'u', 2, HT_INT32, 2},     {'u', 4, HT_INT64, 4},      {'u', 8, HT_INT64, 8},
@@ -20,7 +20,7 @@ const ht__stored_type ht__npy_types[] = {
 enum { TYPES = sizeof ht__npy_types / sizeof *ht__npy_types, MOST_TEXT = 1 << 16, FRONT = 12 };
 
 /* NULL: no dtype holds it. */
-static const ht__stored_type *type_of(char kind, int bytes)
+static const ht_stored_type *type_of(char kind, int bytes)
 {
     for (int i = 0; i < TYPES; i++) {
         if (ht__npy_types[i].kind == kind && ht__npy_types[i].bytes == bytes)
@@ -29,7 +29,7 @@ static const ht__stored_type *type_of(char kind, int bytes)
     return NULL;
 }
 
-const ht__stored_type *ht__npy_type_for(ht_dtype dtype)
+const ht_stored_type *ht__npy_type_for(ht_dtype dtype)
 {
     for (int i = 0; i < TYPES; i++) {
         if (ht__npy_types[i].dtype == dtype)
@@ -41,7 +41,7 @@ const ht__stored_type *ht__npy_type_for(ht_dtype dtype)
 /* The text that is still to be read, and the fields found in it. */
 typedef struct reader {
     const char *what, *at, *end;
-    ht__part *part;
+    ht_file_part *part;
     bool has_descr, has_order, has_shape;
 } reader;
 
@@ -85,7 +85,7 @@ static ht_status take_descr(reader *r)
 {
     char text[64], why[160];
     const char *kind;
-    const ht__stored_type *type = NULL;
+    const ht_stored_type *type = NULL;
 
     if (take(r, "["))
         return damaged(r, "its elements are records of several fields, which no dtype can hold");
@@ -125,7 +125,7 @@ static ht_status take_order(reader *r)
 
 static ht_status take_shape(reader *r)
 {
-    ht__part *part = r->part;
+    ht_file_part *part = r->part;
     int ndim = 0;
     bool comma = false;
 
@@ -192,7 +192,7 @@ static ht_status take_dictionary(reader *r)
 /* Whether the file is long enough for its elements. */
 static ht_status check_length(const reader *r, int file)
 {
-    const ht__part *part = r->part;
+    const ht_file_part *part = r->part;
     int64_t bytes = ht__npy_types[part->note[HT_NPY_TYPE]].bytes;
     struct stat info;
     char why[160];
@@ -218,7 +218,7 @@ static size_t text_length(const unsigned char front[FRONT], int64_t *begin)
     return front[8] | (size_t)front[9] << 8 | (size_t)front[10] << 16 | (size_t)front[11] << 24;
 }
 
-ht_status ht__npy_read_header(const char *what, int file, ht__part *part)
+ht_status ht__npy_read_header(const char *what, int file, ht_file_part *part)
 {
     reader r = {.what = what, .part = part};
     unsigned char front[FRONT];
@@ -242,7 +242,7 @@ ht_status ht__npy_read_header(const char *what, int file, ht__part *part)
     return status == HT_SUCCESS ? check_length(&r, file) : status;
 }
 
-size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht__stored_type *type, int ndim,
+size_t ht__npy_make_header(char header[HT_NPY_HEADER_ROOM], const ht_stored_type *type, int ndim,
                            const int64_t shape[])
 {
     enum { BEGIN = 10, STEP = 64 };

@@ -9,9 +9,9 @@
 
 static const char what[] = "ht_save_npy";
 
-static ht_status write_all(ht__joint *file, const ht_body *body)
+static ht_status write_all(ht_joint *file, const ht_body *body)
 {
-    const ht__stored_type *type = ht__npy_type_for(body->dtype);
+    const ht_stored_type *type = ht__npy_type_for(body->dtype);
     char header[HT_NPY_HEADER_ROOM];
     size_t front = ht__npy_make_header(header, type, body->ndim, body->shape);
     int64_t bytes = type->bytes;
@@ -30,7 +30,7 @@ static ht_status write_all(ht__joint *file, const ht_body *body)
 static ht_status save(ht_tensor *x, const char *path)
 {
     ht_comm *comm = x->body->comm;
-    ht__joint file;
+    ht_joint file;
     ht_status status;
 
     if (x->body->dtype == HT_BFLOAT16) /* a dtype that NumPy lacks */

@@ -10,7 +10,7 @@
 
 #define NONE HT_DTYPE_COUNT
 
-const ht__safetensors_type ht__safetensors_types[] = {
+const ht_safetensors_type ht__safetensors_types[] = {
     {"BOOL", {'b', 1, HT_BOOL, 1}},     {"U8", {'u', 1, HT_UINT8, 1}},
     {"I8", {'i', 1, HT_INT8, 1}},       {"I16", {'i', 2, HT_INT16, 2}},
     {"I32", {'i', 4, HT_INT32, 4}},     {"I64", {'i', 8, HT_INT64, 8}},
@@ -25,7 +25,7 @@ const ht__safetensors_type ht__safetensors_types[] = {
 
 enum { TYPES = sizeof ht__safetensors_types / sizeof *ht__safetensors_types };
 
-const ht__safetensors_type *ht__safetensors_type_for(ht_dtype dtype)
+const ht_safetensors_type *ht__safetensors_type_for(ht_dtype dtype)
 {
     for (int i = 0; i < TYPES; i++) {
         if (ht__safetensors_types[i].stored.dtype == dtype)
@@ -43,7 +43,7 @@ static void *grow(void *items, int count, int *capacity, size_t bytes)
     return ht__realloc(items, (size_t)*capacity * bytes);
 }
 
-static bool take_dtype(ht__json *json, ht__safetensors_entry *entry)
+static bool take_dtype(ht_json *json, ht_safetensors_entry *entry)
 {
     char *name = ht__json_string(json);
 
@@ -55,7 +55,7 @@ static bool take_dtype(ht__json *json, ht__safetensors_entry *entry)
     return json->why == NULL && (entry->type >= 0 || ht__json_fail(json, "a dtype is unknown"));
 }
 
-static bool take_shape(ht__json *json, ht__safetensors_entry *entry)
+static bool take_shape(ht_json *json, ht_safetensors_entry *entry)
 {
     if (!ht__json_take(json, '['))
         return ht__json_fail(json, "a shape is not an array");
@@ -69,7 +69,7 @@ static bool take_shape(ht__json *json, ht__safetensors_entry *entry)
     return json->why == NULL;
 }
 
-static bool take_offsets(ht__json *json, ht__safetensors_entry *entry)
+static bool take_offsets(ht_json *json, ht_safetensors_entry *entry)
 {
     if (!ht__json_take(json, '['))
         return ht__json_fail(json, "data_offsets is not an array");
@@ -82,7 +82,7 @@ static bool take_offsets(ht__json *json, ht__safetensors_entry *entry)
 }
 
 /* Whether the range is as long as shape and dtype say, without an overflow. */
-static bool check_range(ht__json *json, const ht__safetensors_entry *entry)
+static bool check_range(ht_json *json, const ht_safetensors_entry *entry)
 {
     int64_t bytes = ht__safetensors_types[entry->type].stored.bytes;
     bool empty = false;
@@ -100,10 +100,10 @@ static bool check_range(ht__json *json, const ht__safetensors_entry *entry)
 }
 
 /* The value of a tensor's name. Members that the format does not know are passed over. */
-static bool take_entry(ht__json *json, ht__safetensors_entry *entry)
+static bool take_entry(ht_json *json, ht_safetensors_entry *entry)
 {
-    static bool (*const takers[])(ht__json *, ht__safetensors_entry *) = {take_dtype, take_shape,
-                                                                          take_offsets};
+    static bool (*const takers[])(ht_json *, ht_safetensors_entry *) = {take_dtype, take_shape,
+                                                                        take_offsets};
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
     bool seen[3] = {false};
     char *key;
@@ -132,7 +132,7 @@ static bool take_entry(ht__json *json, ht__safetensors_entry *entry)
     return check_range(json, entry);
 }
 
-static bool take_metadata(ht__json *json, ht__safetensors *header)
+static bool take_metadata(ht_json *json, ht_safetensors *header)
 {
     char *key;
 
@@ -143,14 +143,14 @@ static bool take_metadata(ht__json *json, ht__safetensors *header)
 
         header->metadata = grow(header->metadata, header->metadata_count,
                                 &header->metadata_capacity, sizeof *header->metadata);
-        header->metadata[header->metadata_count++] = (ht__safetensors_pair){key, value};
+        header->metadata[header->metadata_count++] = (ht_safetensors_pair){key, value};
         if (value == NULL)
             return false;
     }
     return json->why == NULL;
 }
 
-static void take_header(ht__json *json, ht__safetensors *header)
+static void take_header(ht_json *json, ht_safetensors *header)
 {
     bool has_metadata = false;
     char *key;
@@ -168,9 +168,9 @@ static void take_header(ht__json *json, ht__safetensors *header)
         }
         header->entries = grow(header->entries, header->count, &header->capacity,
                                sizeof *header->entries);
-        ht__safetensors_entry *entry = &header->entries[header->count++];
+        ht_safetensors_entry *entry = &header->entries[header->count++];
 
-        *entry = (ht__safetensors_entry){.name = key, .type = -1};
+        *entry = (ht_safetensors_entry){.name = key, .type = -1};
         take_entry(json, entry);
     }
     ht__json_end(json);
@@ -178,7 +178,7 @@ static void take_header(ht__json *json, ht__safetensors *header)
 
 static int by_bytes(const void *a, const void *b)
 {
-    const ht__safetensors_entry *x = a, *y = b;
+    const ht_safetensors_entry *x = a, *y = b;
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -189,13 +189,13 @@ static int by_bytes(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const ht__safetensors_entry *const *)a)->name,
-                  (*(const ht__safetensors_entry *const *)b)->name);
+    return strcmp((*(const ht_safetensors_entry *const *)a)->name,
+                  (*(const ht_safetensors_entry *const *)b)->name);
 }
 
-static bool names_differ(const ht__safetensors *header)
+static bool names_differ(const ht_safetensors *header)
 {
-    const ht__safetensors_entry **sorted = ht__alloc(((size_t)header->count + 1) * sizeof *sorted);
+    const ht_safetensors_entry **sorted = ht__alloc(((size_t)header->count + 1) * sizeof *sorted);
     bool differ = true;
 
     for (int i = 0; i < header->count; i++)
@@ -209,7 +209,7 @@ static bool names_differ(const ht__safetensors *header)
 }
 
 /* Sorts the entries, and finds names and bytes that are there twice or not at all. */
-static const char *check_together(ht__safetensors *header, int64_t bytes)
+static const char *check_together(ht_safetensors *header, int64_t bytes)
 {
     int64_t end = 0;
 
@@ -218,7 +218,7 @@ static const char *check_together(ht__safetensors *header, int64_t bytes)
     if (header->count > 0)
         qsort(header->entries, (size_t)header->count, sizeof *header->entries, by_bytes);
     for (int i = 0; i < header->count; i++) {
-        const ht__safetensors_entry *entry = &header->entries[i];
+        const ht_safetensors_entry *entry = &header->entries[i];
 
         if (entry->begin < end)
             return "ranges of bytes overlap";
@@ -231,10 +231,10 @@ static const char *check_together(ht__safetensors *header, int64_t bytes)
     return end < bytes ? "bytes belong to no tensor" : NULL;
 }
 
-ht_status ht__safetensors_parse(const char *what, const char *path, const ht__safetensors_raw *text,
-                                ht__safetensors *header)
+ht_status ht__safetensors_parse(const char *what, const char *path, const ht_safetensors_raw *text,
+                                ht_safetensors *header)
 {
-    ht__json json = {.start = text->text, .at = text->text, .end = text->text + text->length};
+    ht_json json = {.start = text->text, .at = text->text, .end = text->text + text->length};
     const char *why;
     char where[64] = "";
 
@@ -252,7 +252,7 @@ ht_status ht__safetensors_parse(const char *what, const char *path, const ht__sa
                          where);
 }
 
-void ht__safetensors_free(ht__safetensors *header)
+void ht__safetensors_free(ht_safetensors *header)
 {
     for (int i = 0; i < header->count; i++)
         ht__free(header->entries[i].name);
@@ -264,7 +264,7 @@ void ht__safetensors_free(ht__safetensors *header)
     ht__free(header->metadata);
 }
 
-const ht__safetensors_entry *ht__safetensors_find(const ht__safetensors *header, const char *name)
+const ht_safetensors_entry *ht__safetensors_find(const ht_safetensors *header, const char *name)
 {
     for (int i = 0; i < header->count; i++) {
         if (strcmp(header->entries[i].name, name) == 0)

@@ -8,7 +8,7 @@
 
 enum { DEPTH = 128 }; /* of values inside one another */
 
-bool ht__json_item(ht__json *json, int64_t count)
+bool ht__json_item(ht_json *json, int64_t count)
 {
     if (json->why != NULL || ht__json_take(json, ']'))
         return false;
@@ -17,7 +17,7 @@ bool ht__json_item(ht__json *json, int64_t count)
     return true;
 }
 
-bool ht__json_member(ht__json *json, int64_t count, char **key)
+bool ht__json_member(ht_json *json, int64_t count, char **key)
 {
     *key = NULL;
     if (json->why != NULL || ht__json_take(json, '}'))
@@ -34,13 +34,13 @@ bool ht__json_member(ht__json *json, int64_t count, char **key)
     return ht__json_fail(json, "a member of an object has no colon");
 }
 
-static bool is_digit(const ht__json *json)
+static bool is_digit(const ht_json *json)
 {
     return json->at < json->end && *json->at >= '0' && *json->at <= '9';
 }
 
 /* Digits, at least one. */
-static bool take_digits(ht__json *json)
+static bool take_digits(ht_json *json)
 {
     if (!is_digit(json))
         return ht__json_fail(json, "a number has no digits");
@@ -50,7 +50,7 @@ static bool take_digits(ht__json *json)
 }
 
 /* A digit other than 0 and more digits, or 0 alone. */
-static bool take_whole(ht__json *json)
+static bool take_whole(ht_json *json)
 {
     const bool zero = json->at < json->end && *json->at == '0';
 
@@ -60,7 +60,7 @@ static bool take_whole(ht__json *json)
     return !is_digit(json) || ht__json_fail(json, "a number begins with 0");
 }
 
-bool ht__json_integer(ht__json *json, int64_t *value)
+bool ht__json_integer(ht_json *json, int64_t *value)
 {
     const char *from;
 
@@ -85,7 +85,7 @@ bool ht__json_integer(ht__json *json, int64_t *value)
     return true;
 }
 
-static bool skip_number(ht__json *json)
+static bool skip_number(ht_json *json)
 {
     if (*json->at == '-')
         json->at++;
@@ -105,7 +105,7 @@ static bool skip_number(ht__json *json)
     return true;
 }
 
-static bool skip_word(ht__json *json)
+static bool skip_word(ht_json *json)
 {
     static const char *const words[] = {"true", "false", "null"};
 
@@ -120,7 +120,7 @@ static bool skip_word(ht__json *json)
     return ht__json_fail(json, "a value is missing");
 }
 
-static bool skip(ht__json *json, int depth)
+static bool skip(ht_json *json, int depth)
 {
     char *text;
 
@@ -151,12 +151,12 @@ static bool skip(ht__json *json, int depth)
     return *json->at == '-' || is_digit(json) ? skip_number(json) : skip_word(json);
 }
 
-bool ht__json_skip(ht__json *json)
+bool ht__json_skip(ht_json *json)
 {
     return json->why == NULL && skip(json, 1);
 }
 
-bool ht__json_end(ht__json *json)
+bool ht__json_end(ht_json *json)
 {
     if (json->why != NULL)
         return false;

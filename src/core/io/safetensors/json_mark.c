@@ -3,21 +3,21 @@
  * Faults, blanks and single marks of JSON. */
 #include "core/io/safetensors/json.h"
 
-bool ht__json_fail(ht__json *json, const char *why)
+bool ht__json_fail(ht_json *json, const char *why)
 {
     if (json->why == NULL)
         json->why = why;
     return false;
 }
 
-void ht__json_blanks(ht__json *json)
+void ht__json_blanks(ht_json *json)
 {
     while (json->at < json->end &&
            (*json->at == ' ' || *json->at == '\t' || *json->at == '\n' || *json->at == '\r'))
         json->at++;
 }
 
-bool ht__json_take(ht__json *json, char c)
+bool ht__json_take(ht_json *json, char c)
 {
     if (json->why != NULL)
         return false;

@@ -30,7 +30,7 @@ int ht__utf8_length(const char *text, const char *end)
 }
 
 /* Four hexadecimal digits; -1: they are not there. */
-static int32_t take_hex(ht__json *json)
+static int32_t take_hex(ht_json *json)
 {
     int32_t code = 0;
 
@@ -52,7 +52,7 @@ static int32_t take_hex(ht__json *json)
 }
 
 /* The character of "\u....", of one or two of them, as UTF-8. Returns its bytes. */
-static int take_code(ht__json *json, char *to)
+static int take_code(ht_json *json, char *to)
 {
     int32_t code = take_hex(json);
 
@@ -85,7 +85,7 @@ static int take_code(ht__json *json, char *to)
 }
 
 /* The characters after a backslash. Returns the bytes written; 0 after a fault. */
-static int take_escape(ht__json *json, char *to)
+static int take_escape(ht_json *json, char *to)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     const char c = json->at < json->end ? *json->at++ : '\0';
@@ -102,7 +102,7 @@ static int take_escape(ht__json *json, char *to)
 }
 
 /* The text between the quotes; `to` has room for all of it. Returns its bytes. */
-static size_t take_text(ht__json *json, char *to)
+static size_t take_text(ht_json *json, char *to)
 {
     size_t used = 0;
 
@@ -128,7 +128,7 @@ static size_t take_text(ht__json *json, char *to)
 
 /* The bytes up to the quote that may end the string: no text in it is longer, because an escape is
  * longer than its character. */
-static size_t longest(const ht__json *json)
+static size_t longest(const ht_json *json)
 {
     const char *at = json->at;
 
@@ -137,7 +137,7 @@ static size_t longest(const ht__json *json)
     return (size_t)(at - json->at);
 }
 
-char *ht__json_string(ht__json *json)
+char *ht__json_string(ht_json *json)
 {
     char *text;
     size_t used;

@@ -13,10 +13,10 @@
 
 enum { NOTE_OFFSET, NOTE_TYPE };
 
-static ht_status describe_entry(const char *what, const ht__safetensors *header,
-                                const ht__safetensors_entry *entry, ht__part *part)
+static ht_status describe_entry(const char *what, const ht_safetensors *header,
+                                const ht_safetensors_entry *entry, ht_file_part *part)
 {
-    const ht__safetensors_type *type = &ht__safetensors_types[entry->type];
+    const ht_safetensors_type *type = &ht__safetensors_types[entry->type];
 
     if (type->stored.dtype == HT_DTYPE_COUNT)
         return ht__error_set(HT_ERR_DTYPE, "%s: %s: %s has the dtype %s, which libht lacks", what,
@@ -29,11 +29,11 @@ static ht_status describe_entry(const char *what, const ht__safetensors *header,
     return HT_SUCCESS;
 }
 
-static ht_status describe(const char *what, const char *dataset, ht__part *part)
+static ht_status describe(const char *what, const char *dataset, ht_file_part *part)
 {
-    const ht__safetensors_entry *entry;
-    ht__safetensors header = {0};
-    ht__safetensors_raw text;
+    const ht_safetensors_entry *entry;
+    ht_safetensors header = {0};
+    ht_safetensors_raw text;
     ht_status status = ht__safetensors_read(what, part->path, &text);
 
     if (status != HT_SUCCESS)
@@ -50,29 +50,29 @@ static ht_status describe(const char *what, const char *dataset, ht__part *part)
     return status;
 }
 
-static ht_status read_slab(const char *what, const char *dataset, const ht__part *part,
-                           const ht__slab *slab, void *memory)
+static ht_status read_slab(const char *what, const char *dataset, const ht_file_part *part,
+                           const ht_slab *slab, void *memory)
 {
-    const ht__stored stored = {.type = &ht__safetensors_types[part->note[NOTE_TYPE]].stored,
-                               .swapped = ht__stored_swapped(true),
-                               .offset = part->note[NOTE_OFFSET]};
+    const ht_stored stored = {.type = &ht__safetensors_types[part->note[NOTE_TYPE]].stored,
+                              .swapped = ht__stored_swapped(true),
+                              .offset = part->note[NOTE_OFFSET]};
 
     (void)dataset;
     return ht__stored_read(what, part, &stored, slab, memory);
 }
 
-static const ht__part_format safetensors_format = {
+static const ht_part_format safetensors_format = {
     {".safetensors", NULL, NULL}, "safetensors", true, describe, read_slab};
 
 static ht_tensor *load(const char *what, const char *path, const char *dataset, ht_dtype dtype,
                        ht_place place)
 {
-    return ht__parts_load(&(ht__parts){.what = what,
-                                       .format = &safetensors_format,
-                                       .path = path,
-                                       .dataset = dataset,
-                                       .dtype = dtype,
-                                       .place = place});
+    return ht__parts_load(&(ht_file_parts){.what = what,
+                                           .format = &safetensors_format,
+                                           .path = path,
+                                           .dataset = dataset,
+                                           .dtype = dtype,
+                                           .place = place});
 }
 
 ht_tensor *ht_load_safetensors(const char *path, const char *dataset, ht_dtype dtype, int split)
@@ -92,12 +92,12 @@ ht_tensor *ht_load_safetensors_ext(const char *path, const char *dataset, ht_dty
 }
 
 /* A complete tensor of this rank alone, on the current device. */
-static ht_tensor *load_entry(const char *what, const char *path, const ht__safetensors *header,
-                             const ht__safetensors_entry *entry, ht_device *device)
+static ht_tensor *load_entry(const char *what, const char *path, const ht_safetensors *header,
+                             const ht_safetensors_entry *entry, ht_device *device)
 {
-    ht__part part = {.path = path};
+    ht_file_part part = {.path = path};
     ht_tensor *x;
-    ht__slab slab;
+    ht_slab slab;
 
     if (describe_entry(what, header, entry, &part) != HT_SUCCESS)
         return NULL;
@@ -113,7 +113,7 @@ static ht_tensor *load_entry(const char *what, const char *path, const ht__safet
 }
 
 /* Not collective: this rank reads all elements, because each rank has a copy. */
-static ht_value *load_entries(const char *what, const char *path, const ht__safetensors *header)
+static ht_value *load_entries(const char *what, const char *path, const ht_safetensors *header)
 {
     const ht_place place = ht__place_here(what, HT_LOCAL);
     ht_value *map = ht_value_map();
@@ -144,9 +144,9 @@ static ht_status check_path(const char *what, const char *path, const void *visi
 
 /* The header of rank 0 on all ranks. Collective, agrees. */
 static ht_status share_header(const char *what, const char *path, ht_comm *comm,
-                              ht__safetensors *header)
+                              ht_safetensors *header)
 {
-    ht__safetensors_raw text;
+    ht_safetensors_raw text;
     ht_status status = ht__safetensors_share(what, comm, path, &text);
     bool begun;
 
@@ -160,7 +160,7 @@ static ht_status share_header(const char *what, const char *path, ht_comm *comm,
 
 ht_value *ht__safetensors_load(const char *what, const char *path, ht_comm *comm)
 {
-    ht__safetensors header = {0};
+    ht_safetensors header = {0};
     ht_value *map = NULL;
     ht_scope *scope = ht_scope_open();
     bool grad = ht_set_grad_enabled(false);
@@ -192,7 +192,7 @@ ht_status ht_safetensors_metadata(const char *path, ht_safetensors_visit_fn *vis
                                   ht_comm *comm)
 {
     static const char what[] = "ht_safetensors_metadata";
-    ht__safetensors header = {0};
+    ht_safetensors header = {0};
     ht_status status = check_path(what, path, visit != NULL ? what : NULL, comm);
 
     if (status == HT_SUCCESS)

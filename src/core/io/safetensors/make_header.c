@@ -58,7 +58,7 @@ static void put_string(writer *w, const char *text)
     put_text(w, "\"");
 }
 
-static void put_entry(writer *w, const ht__safetensors_entry *entry)
+static void put_entry(writer *w, const ht_safetensors_entry *entry)
 {
     put_string(w, entry->name);
     put_text(w, ":{\"dtype\":\"");
@@ -87,7 +87,7 @@ static void put_metadata(writer *w, int count, const ht_safetensors_text metadat
     put_text(w, "}");
 }
 
-char *ht__safetensors_make(const ht__safetensors *header, int count,
+char *ht__safetensors_make(const ht_safetensors *header, int count,
                            const ht_safetensors_text metadata[], int64_t *bytes)
 {
     writer w = {.text = NULL};

@@ -16,7 +16,7 @@ static ht_status damaged(const char *what, const char *path, const char *why)
     return ht__error_set(HT_ERR_FORMAT, "%s: %s is not a safetensors file: %s", what, path, why);
 }
 
-static ht_status read_open(const char *what, const char *path, int file, ht__safetensors_raw *text)
+static ht_status read_open(const char *what, const char *path, int file, ht_safetensors_raw *text)
 {
     unsigned char front[HT_SAFETENSORS_FRONT];
     uint64_t length = 0;
@@ -40,12 +40,12 @@ static ht_status read_open(const char *what, const char *path, int file, ht__saf
     return damaged(what, path, "its header cannot be read");
 }
 
-ht_status ht__safetensors_read(const char *what, const char *path, ht__safetensors_raw *text)
+ht_status ht__safetensors_read(const char *what, const char *path, ht_safetensors_raw *text)
 {
     int file;
     ht_status status = ht__stored_open(what, path, &file);
 
-    *text = (ht__safetensors_raw){0};
+    *text = (ht_safetensors_raw){0};
     if (status != HT_SUCCESS)
         return status;
     status = read_open(what, path, file, text);
@@ -54,13 +54,13 @@ ht_status ht__safetensors_read(const char *what, const char *path, ht__safetenso
 }
 
 ht_status ht__safetensors_share(const char *what, ht_comm *comm, const char *path,
-                                ht__safetensors_raw *text)
+                                ht_safetensors_raw *text)
 {
     bool begun = ht__agree_begin();
     ht_status status = HT_SUCCESS;
     int64_t sizes[2] = {0};
 
-    *text = (ht__safetensors_raw){0};
+    *text = (ht_safetensors_raw){0};
     if (comm->rank == 0)
         status = ht__safetensors_read(what, path, text);
     status = ht__agree_end(what, comm, begun, status);
@@ -69,7 +69,7 @@ ht_status ht__safetensors_share(const char *what, ht_comm *comm, const char *pat
     if (status == HT_SUCCESS)
         status = ht__comm_bcast_bytes(comm, sizes, sizeof sizes, 0, what);
     if (status == HT_SUCCESS && comm->rank != 0)
-        *text = (ht__safetensors_raw){ht__alloc((size_t)sizes[0] + 1), sizes[0], sizes[1]};
+        *text = (ht_safetensors_raw){ht__alloc((size_t)sizes[0] + 1), sizes[0], sizes[1]};
     if (status == HT_SUCCESS)
         status = ht__comm_bcast_bytes(comm, text->text, (size_t)text->length, 0, what);
     if (status != HT_SUCCESS) {

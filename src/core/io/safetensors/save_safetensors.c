@@ -19,7 +19,7 @@ typedef struct job {
     const char **names;  /* likewise */
     int texts;
     const ht_safetensors_text *metadata;
-    ht__safetensors header;
+    ht_safetensors header;
 } job;
 
 static ht_status check_metadata(const job *j)
@@ -107,8 +107,8 @@ static int64_t describe(job *j)
     j->header.count = j->count;
     for (int i = 0; i < j->count; i++) {
         const ht_body *body = j->tensors[i]->body;
-        const ht__safetensors_type *type = ht__safetensors_type_for(body->dtype);
-        ht__safetensors_entry *entry = &j->header.entries[i];
+        const ht_safetensors_type *type = ht__safetensors_type_for(body->dtype);
+        ht_safetensors_entry *entry = &j->header.entries[i];
         int64_t bytes = type->stored.bytes;
 
         for (int k = 0; k < body->ndim; k++)
@@ -143,7 +143,7 @@ static ht_status compare_headers(const job *j, const char *text, int64_t bytes)
 }
 
 /* It is on the host meanwhile, whole or in slabs. */
-static ht_status write_part(const job *j, ht__joint *file, int i, int64_t start)
+static ht_status write_part(const job *j, ht_joint *file, int i, int64_t start)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht__stored_form(j->tensors[i]);
@@ -160,7 +160,7 @@ static ht_status write_part(const job *j, ht__joint *file, int i, int64_t start)
 }
 
 /* A process-local tensor may fail on one rank alone. Collective, agrees. */
-static ht_status write_tensor(const job *j, ht__joint *file, int i, int64_t start)
+static ht_status write_tensor(const job *j, ht_joint *file, int i, int64_t start)
 {
     bool begun;
 
@@ -172,7 +172,7 @@ static ht_status write_tensor(const job *j, ht__joint *file, int i, int64_t star
 
 static ht_status write_file(const job *j, const char *text, int64_t front, int64_t bytes)
 {
-    ht__joint file;
+    ht_joint file;
     ht_status status = ht__joint_begin(&file, j->what, j->path, j->comm);
 
     if (status != HT_SUCCESS)

@@ -314,10 +314,10 @@ static void set_format(int64_t format)
 /* The seal of a file that was changed on purpose, or none. */
 static void seal_again(bool sealed)
 {
-    const ht__target target = {.what = "test", .path = path, .comm = HT_COMM_WORLD};
+    const ht_target target = {.what = "test", .path = path, .comm = HT_COMM_WORLD};
     static const char zero[HT_SEAL_BYTES];
-    ht__seal_sum sum;
-    ht__seal seal;
+    ht_seal_sum sum;
+    ht_seal seal;
     int fd = open(path, O_RDWR);
 
     ht__seal_begin(&seal);

@@ -168,7 +168,7 @@ static void a_symbolic_link_stays(void **state)
 static void a_part_belongs_to_who_writes_it(void **state)
 {
     char part[96];
-    ht__seal seal;
+    ht_seal seal;
     pid_t child = 0;
 
     (void)state;

@@ -10,7 +10,7 @@
 
 static bool is_json(const char *text)
 {
-    ht__json json = {.start = text, .at = text, .end = text + strlen(text)};
+    ht_json json = {.start = text, .at = text, .end = text + strlen(text)};
 
     return ht__json_skip(&json) && ht__json_end(&json);
 }
@@ -108,7 +108,7 @@ static void faults_are_found(void **state)
 static void strings_become_utf8(void **state)
 {
     const char text[] = "\"a\\u0041\\u00e9\\u20ac\\ud83d\\ude00\\n\\/\xc3\xa9\" x";
-    ht__json json = {.start = text, .at = text, .end = text + sizeof text - 1};
+    ht_json json = {.start = text, .at = text, .end = text + sizeof text - 1};
     char *got = ht__json_string(&json);
 
     (void)state;
@@ -135,7 +135,7 @@ static void integers_are_whole_and_in_range(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = cases[i].text;
-        ht__json json = {.start = text, .at = text, .end = text + strlen(text)};
+        ht_json json = {.start = text, .at = text, .end = text + strlen(text)};
         int64_t value = -1;
 
         if (ht__json_integer(&json, &value) != cases[i].valid)

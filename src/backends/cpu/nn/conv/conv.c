@@ -11,7 +11,7 @@
 #include "backends/cpu/nn/conv/onednn.h"
 
 /* Whether oneDNN has answered for a job: done, or failed. */
-static bool is_answered(ht__onednn_answer answer, int *result)
+static bool is_answered(ht_onednn_answer answer, int *result)
 {
     *result = answer == HT_ONEDNN_FAILED;
     return answer != HT_ONEDNN_NONE;

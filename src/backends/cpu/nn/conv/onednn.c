@@ -127,8 +127,8 @@ static bool execute(conv_plan *p, char *scratch)
 }
 
 /* oneDNN writes only through the operands of the kind that are its outputs. */
-static ht__onednn_answer run(conv_kind kind, const ht_conv_call *v,
-                             const float *const data[CONV_OPERANDS])
+static ht_onednn_answer run(conv_kind kind, const ht_conv_call *v,
+                            const float *const data[CONV_OPERANDS])
 {
     conv_plan *p;
     char *scratch;
@@ -152,20 +152,20 @@ static ht__onednn_answer run(conv_kind kind, const ht_conv_call *v,
     return HT_ONEDNN_DONE;
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_forward(const ht_conv_call *conv, const float *x,
-                                              const float *weight, const float *bias, float *y)
+ht_onednn_answer ht__cpu_onednn_conv_forward(const ht_conv_call *conv, const float *x,
+                                             const float *weight, const float *bias, float *y)
 {
     return run(CONV_FORWARD, conv, (const float *[]){x, weight, bias, y});
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv_call *conv, const float *dy,
-                                                    const float *weight, float *dx)
+ht_onednn_answer ht__cpu_onednn_conv_backward_data(const ht_conv_call *conv, const float *dy,
+                                                   const float *weight, float *dx)
 {
     return run(CONV_BACKWARD_DATA, conv, (const float *[]){dx, weight, NULL, dy});
 }
 
-ht__onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv_call *conv, const float *x,
-                                                      const float *dy, float *dweight, float *dbias)
+ht_onednn_answer ht__cpu_onednn_conv_backward_weight(const ht_conv_call *conv, const float *x,
+                                                     const float *dy, float *dweight, float *dbias)
 {
     return run(CONV_BACKWARD_WEIGHT, conv, (const float *[]){x, dweight, dbias, dy});
 }
