@@ -27,9 +27,9 @@ static inline ht_dtype ht__product_dtype(ht_dtype dtype)
     return ht_dtype_is_floating(dtype) && ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
 }
 
-/* For a node's backward that still has much to do: the gradient of a leaf that is in grad_inputs
+/* For a node's backward that still has much to do: the gradient of a leaf that is in gin
  * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
-void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
+void ht__backward_early(ht_node *node, int index, ht_tensor *gin[]);
 
 /* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
  * Waiting code may take them if nothing else will be added and `grad` is the leaf's own.

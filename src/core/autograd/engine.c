@@ -86,14 +86,14 @@ static bool is_awaited(const ht_grad_meta *leaf)
     return true;
 }
 
-void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[])
+void ht__backward_early(ht_node *node, int index, ht_tensor *gin[])
 {
-    if (!now.early || now.node != node || index >= node->input_count ||
-        grad_inputs[index] == NULL || !is_awaited(node->inputs[index].leaf))
+    if (!now.early || now.node != node || index >= node->input_count || gin[index] == NULL ||
+        !is_awaited(node->inputs[index].leaf))
         return;
-    if (deliver_one(now.queue, node, index, grad_inputs[index], false) == HT_SUCCESS)
+    if (deliver_one(now.queue, node, index, gin[index], false) == HT_SUCCESS)
         ht__leaf_leave(node, index);
-    grad_inputs[index] = NULL;
+    gin[index] = NULL;
     ht__backward_progress();
 }
 

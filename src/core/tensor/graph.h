@@ -67,7 +67,7 @@ const ht_body *ht__node_input(const ht_node *node, int index); /* metadata only;
 
 /* The memory a kernel may write the gradient of a leaf to directly: the leaf's own gradient, when
  * it is to be overwritten, contiguous and unhooked. NULL: make a new tensor. The caller returns it
- * as grad_inputs[index]. */
+ * as gin[index]. */
 ht_tensor *ht__grad_target(ht_node *node, int index);
 
 /* A ready hook that only reads: it may run before the node that made the gradient has ended, and

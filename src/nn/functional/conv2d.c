@@ -92,25 +92,25 @@ static ht_tensor *grad_x(ht_node *node, ht_conv_call job, const ht_tensor *dy,
                : NULL;
 }
 
-static void conv2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void conv2d_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_conv_call job = *(ht_conv_call *)ht_node_context(node, sizeof job);
-    ht_tensor *dy = ht__laid_out(grad, HT_LAYOUT_IMAGE), *grads[3] = {NULL, NULL, NULL};
+    ht_tensor *dy = ht__laid_out(g, HT_LAYOUT_IMAGE), *grads[3] = {NULL, NULL, NULL};
     ht_tensor *saved; /* NULL where it was overwritten: an error */
 
     if (dy == NULL)
         return;
     if (ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
-        grad_inputs[0] = grad_x(node, job, dy, saved);
+        gin[0] = grad_x(node, job, dy, saved);
     if (!ht_node_needs(node, 1) && !ht_node_needs(node, 2))
         return;
     saved = ht_node_saved(node, 0);
     if (saved == NULL && ht_node_needs(node, 1))
         return;
     ht__conv_parameter_grads("ht_conv2d", node, job, saved, dy, grads);
-    grad_inputs[1] = grads[1];
+    gin[1] = grads[1];
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = grads[2];
+        gin[2] = grads[2];
 }
 
 static ht_tensor *run(ht_conv_call *job, const ht_tensor *x, const ht_tensor *weight,

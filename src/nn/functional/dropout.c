@@ -43,7 +43,7 @@ static ht_tensor *laid_out_as(ht_tensor *x, const ht_body *like)
     return y;
 }
 
-static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void dropout_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     double p = *(double *)ht_node_context(node, sizeof p);
     ht_tensor *mask = ht_node_saved(node, 0), *dy, *dx;
@@ -51,7 +51,7 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
 
     if (mask == NULL)
         return;
-    dy = laid_out_as(grad, mask->body);
+    dy = laid_out_as(g, mask->body);
     if (dy == NULL)
         return;
     dx = ht__may_overwrite(dy) ? dy : ht__empty("ht_dropout", mask->body, dy->body->dtype);
@@ -65,7 +65,7 @@ static void dropout_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_DROPOUT_BACKWARD, &job, "ht_dropout") != HT_SUCCESS)
         return;
-    grad_inputs[0] = dx;
+    gin[0] = dx;
 }
 
 static ht_status draw_mask(ht_tensor *x, const ht_random_draw *draw, ht_tensor *y, ht_tensor *mask)

@@ -177,21 +177,21 @@ static ht_tensor *grad_bias(ht_node *node, ht_tensor *dy)
     return HT_RUN(dy, HT_KERNEL_SUM, &columns, "ht_linear") == HT_SUCCESS ? db : NULL;
 }
 
-static void linear_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void linear_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
-    ht_tensor *dy = ht_contiguous(grad), *saved; /* NULL where it was overwritten: an error */
+    ht_tensor *dy = ht_contiguous(g), *saved; /* NULL where it was overwritten: an error */
 
     if (dy == NULL)
         return;
     /* Parameters first: their gradients travel while the input's is computed. */
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = grad_bias(node, dy);
-    ht__backward_early(node, 2, grad_inputs);
+        gin[2] = grad_bias(node, dy);
+    ht__backward_early(node, 2, gin);
     if (ht_node_needs(node, 1) && (saved = ht_node_saved(node, 0)) != NULL)
-        grad_inputs[1] = grad_weight(node, dy, saved);
-    ht__backward_early(node, 1, grad_inputs);
+        gin[1] = grad_weight(node, dy, saved);
+    ht__backward_early(node, 1, gin);
     if (ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
-        grad_inputs[0] = grad_x(node, dy, saved);
+        gin[0] = grad_x(node, dy, saved);
 }
 
 /* The weight (in) of one output, whose axis the result lacks; the bias is (). */

@@ -23,7 +23,7 @@ static bool check_pixels(const char *what, const ht_tensor *x)
     return false;
 }
 
-static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void max_pool2d_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_pool_call job = *(ht_pool_call *)ht_node_context(node, sizeof job);
     ht_tensor *index = ht_node_saved(node, 0), *dy, *dx;
@@ -31,7 +31,7 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     if (index == NULL)
         return;
     /* The kernel walks dy and the index together: the same layout. */
-    dy = ht__body_is_contiguous(index->body) ? ht_contiguous(grad) : ht_channels_last(grad);
+    dy = ht__body_is_contiguous(index->body) ? ht_contiguous(g) : ht_channels_last(g);
     if (dy == NULL)
         return;
     dx = ht__input_grad("ht_max_pool2d", node, 0, dy);
@@ -45,7 +45,7 @@ static void max_pool2d_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_MAX_POOL_BACKWARD, &job, "ht_max_pool2d") != HT_SUCCESS)
         return;
-    grad_inputs[0] = dx;
+    gin[0] = dx;
 }
 
 static ht_pool_call make_job(const ht_tensor *x, const ht_window *window)

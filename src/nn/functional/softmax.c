@@ -33,10 +33,10 @@ static ht_rows_call rows_of(const ht_body *body)
         .call.operands = 4, .rows = columns > 0 ? body->lsize / columns : 0, .columns = columns};
 }
 
-static void softmax_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void softmax_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const softmax_kind *const *kind = ht_node_context(node, sizeof *kind);
-    ht_tensor *y = ht_node_saved(node, 0), *dy = ht_contiguous(grad), *dx;
+    ht_tensor *y = ht_node_saved(node, 0), *dy = ht_contiguous(g), *dx;
 
     if (y == NULL || dy == NULL)
         return;
@@ -50,7 +50,7 @@ static void softmax_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inp
     rows.x = ht__operand_of(dx->body, HT_WRITE);
     if (rows.rows > 0 && HT_RUN(y, (*kind)->backward, &rows, (*kind)->what) != HT_SUCCESS)
         return;
-    grad_inputs[0] = dx;
+    gin[0] = dx;
 }
 
 static ht_tensor *along_last(const softmax_kind *kind, ht_tensor *x)

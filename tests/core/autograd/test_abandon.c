@@ -23,11 +23,11 @@ static ht_meeting a_meeting(void)
     return (ht_meeting){.tell = count, .what = "a test", .comm = ht_comm_self(), .count = 1};
 }
 
-static void no_gradient(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void no_gradient(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     (void)node;
-    (void)grad;
-    (void)grad_inputs;
+    (void)g;
+    (void)gin;
 }
 
 /* Its backward waits. */

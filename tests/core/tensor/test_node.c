@@ -5,15 +5,15 @@
 #include "tensor_check.h"
 
 /* y = factor a b, an operation as a program defines it. */
-static void product_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void product_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const double *factor = ht_node_context(node, sizeof *factor);
-    ht_tensor *scaled = ht_mul_scalar(grad, *factor);
+    ht_tensor *scaled = ht_mul_scalar(g, *factor);
 
     if (ht_node_needs(node, 0))
-        grad_inputs[0] = ht_mul(scaled, ht_node_saved(node, 1));
+        gin[0] = ht_mul(scaled, ht_node_saved(node, 1));
     if (ht_node_needs(node, 1))
-        grad_inputs[1] = ht_mul(scaled, ht_node_saved(node, 0));
+        gin[1] = ht_mul(scaled, ht_node_saved(node, 0));
 }
 
 static ht_tensor *product(ht_tensor *a, ht_tensor *b, double factor)

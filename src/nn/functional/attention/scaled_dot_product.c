@@ -88,10 +88,10 @@ static bool make_grads(ht_node *node, ht_tensor *const in[], ht_tensor *dy, ht_t
     return true;
 }
 
-static void attention_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void attention_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_attention_call job = *(ht_attention_call *)ht_node_context(node, sizeof job);
-    ht_tensor *saved[LSE + 1], *grads[OPERANDS] = {NULL}, *dy = ht_contiguous(grad);
+    ht_tensor *saved[LSE + 1], *grads[OPERANDS] = {NULL}, *dy = ht_contiguous(g);
 
     for (int i = 0; i <= LSE; i++) {
         saved[i] = ht_node_saved(node, i);
@@ -114,7 +114,7 @@ static void attention_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_i
         grads[MASK] = ht__parameter_grad_done(WHAT, grads[MASK], dy);
     for (int i = QUERY; i <= MASK; i++) {
         if (grads[i] != NULL)
-            grad_inputs[i] = grads[i];
+            gin[i] = grads[i];
     }
 }
 

@@ -97,12 +97,12 @@ bool ht__lookup_begin(const char *what, ht_tensor *indices, ht_tensor *weight, i
     return status == HT_SUCCESS;
 }
 
-static void scale_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void scale_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *scale = ht_node_saved(node, 0);
 
     if (scale != NULL)
-        grad_inputs[0] = ht_mul(grad, scale);
+        gin[0] = ht_mul(g, scale);
 }
 
 ht_tensor *ht__scale_gradient(const char *what, ht_tensor *x, ht_tensor *scale)

@@ -27,12 +27,12 @@ static ht_cross_entropy_call call_of(const ht_tensor *x, const ht_tensor *target
                                    .ignore = ignore};
 }
 
-static void cross_entropy_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void cross_entropy_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const int64_t ignore = *(int64_t *)ht_node_context(node, sizeof ignore);
     ht_tensor *x = ht_node_saved(node, 0), *target = ht_node_saved(node, 1);
     ht_tensor *stats = ht_node_saved(node, 2), *dx;
-    ht_tensor *dloss = x != NULL && target != NULL && stats != NULL ? ht_contiguous(grad) : NULL;
+    ht_tensor *dloss = x != NULL && target != NULL && stats != NULL ? ht_contiguous(g) : NULL;
     ht_cross_entropy_call call;
 
     if (dloss == NULL)
@@ -46,7 +46,7 @@ static void cross_entropy_backward(ht_node *node, ht_tensor *grad, ht_tensor *gr
     call.dx = ht__operand_of(dx->body, HT_WRITE);
     if (dx->body->lsize == 0 ||
         HT_RUN(x, HT_KERNEL_CROSS_ENTROPY_BACKWARD, &call, "ht_cross_entropy") == HT_SUCCESS)
-        grad_inputs[0] = dx;
+        gin[0] = dx;
 }
 
 ht_tensor *ht__cross_entropy_of_rows(ht_tensor *x, ht_tensor *target, int64_t ignore)

@@ -26,10 +26,10 @@ static ht_rows_call rows_of(const ht_tensor *x, const ht_tensor *target, int64_t
                           .ignore = ignore};
 }
 
-static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void nll_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const int64_t ignore = *(int64_t *)ht_node_context(node, sizeof ignore);
-    ht_tensor *target = ht_node_saved(node, 0), *dloss = ht_contiguous(grad), *dx;
+    ht_tensor *target = ht_node_saved(node, 0), *dloss = ht_contiguous(g), *dx;
 
     if (target == NULL || dloss == NULL)
         return;
@@ -43,7 +43,7 @@ static void nll_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_NLL_BACKWARD, &rows, "ht_nll_loss") != HT_SUCCESS)
         return;
-    grad_inputs[0] = dx;
+    gin[0] = dx;
 }
 
 ht_tensor *ht__nll_of_rows(const char *what, ht_tensor *x, ht_tensor *target, int64_t ignore)

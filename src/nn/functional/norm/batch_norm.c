@@ -107,11 +107,11 @@ static ht_tensor *row_of(ht_tensor *channels, int row)
     return ht_squeeze(ht_narrow(channels, 0, row, row + 1), 0);
 }
 
-static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void run_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
     ht_tensor *x = ht_node_saved(node, 0), *channel = ht_node_saved(node, 1);
-    ht_tensor *dy = x != NULL && channel != NULL ? dense(grad, x->body) : NULL;
+    ht_tensor *dy = x != NULL && channel != NULL ? dense(g, x->body) : NULL;
     ht_tensor *sums = dy != NULL ? ht__norm_numbers(x, 2, x->body->shape[1]) : NULL;
     ht_norm_call norm;
 
@@ -124,21 +124,21 @@ static void run_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (HT_RUN(dy, HT_KERNEL_NORM_SUMS, &norm, kept->what) != HT_SUCCESS)
         return;
     if (ht_node_needs(node, 1))
-        grad_inputs[1] = ht__norm_parameter_grad(kept->what, node, 1, x,
-                                                 ht_mul(row_of(sums, 1), row_of(channel, 1)));
+        gin[1] = ht__norm_parameter_grad(kept->what, node, 1, x,
+                                         ht_mul(row_of(sums, 1), row_of(channel, 1)));
     if (ht_node_needs(node, 2))
-        grad_inputs[2] = ht__norm_parameter_grad(kept->what, node, 2, x, row_of(sums, 0));
+        gin[2] = ht__norm_parameter_grad(kept->what, node, 2, x, row_of(sums, 0));
     if (ht_node_needs(node, 0))
-        grad_inputs[0] = grad_x(node, dy, kept, norm, sums);
+        gin[0] = grad_x(node, dy, kept, norm, sums);
 }
 
 /* A failure in there is on one rank, while the others wait for it. */
-static void batch_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void batch_norm_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
     ht_comm *outer = ht__together(kept->comm);
 
-    run_backward(node, grad, grad_inputs);
+    run_backward(node, g, gin);
     ht__together_end(outer);
 }
 

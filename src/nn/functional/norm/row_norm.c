@@ -51,13 +51,13 @@ static ht_tensor *new_sums(const ht_tensor *x, const ht_row_norm_job *job)
     return ht_fill_(sums, 0.0) == HT_SUCCESS ? sums : NULL;
 }
 
-static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void row_norm_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
     const ht_row_norm_job *job = &kept->job;
     ht_tensor *x = ht_node_saved(node, 0), *stats = ht_node_saved(node, 1);
     ht_tensor *weight = kept->weighted ? ht_node_saved(node, 2) : NULL, *result[INPUTS];
-    ht_tensor *dy = x != NULL && stats != NULL ? ht_contiguous(grad) : NULL;
+    ht_tensor *dy = x != NULL && stats != NULL ? ht_contiguous(g) : NULL;
     ht_row_norm_call norm;
 
     if (dy == NULL || (kept->weighted && weight == NULL))
@@ -78,10 +78,10 @@ static void row_norm_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_in
     if (x->body->lsize > 0 &&
         HT_RUN(x, HT_KERNEL_ROW_NORM_BACKWARD, &norm, job->what) != HT_SUCCESS)
         return;
-    grad_inputs[X] = result[X];
+    gin[X] = result[X];
     for (int i = WEIGHT; i < INPUTS; i++) {
         if (result[i] != NULL)
-            grad_inputs[i] = ht__norm_parameter_grad(job->what, node, i, x, result[i]);
+            gin[i] = ht__norm_parameter_grad(job->what, node, i, x, result[i]);
     }
 }
 

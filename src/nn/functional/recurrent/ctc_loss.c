@@ -65,11 +65,11 @@ static ht_tensor *new_numbers(const ht_tensor *x, int ndim, const int64_t shape[
     return ht_empty_ext(ndim, shape, HT_FLOAT64, HT_NONE, x->body->storage->device, HT_COMM_SELF);
 }
 
-static void ctc_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void ctc_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const ctc *c = ht_node_context(node, sizeof *c);
     ht_tensor *x = ht_node_saved(node, KEPT_X), *alpha = ht_node_saved(node, KEPT_ALPHA);
-    ht_tensor *targets = ht_node_saved(node, KEPT_TARGETS), *dloss = ht_contiguous(grad), *dx;
+    ht_tensor *targets = ht_node_saved(node, KEPT_TARGETS), *dloss = ht_contiguous(g), *dx;
     ht_tensor *input_lengths = ht_node_saved(node, KEPT_INPUT_LENGTHS), *scratch;
     ht_tensor *target_lengths = ht_node_saved(node, KEPT_TARGET_LENGTHS);
     ht_ctc_call call;
@@ -89,7 +89,7 @@ static void ctc_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[
     if (dx->body->lsize > 0 &&
         HT_RUN(dx, HT_KERNEL_CTC_BACKWARD, &call, "ht_ctc_loss") != HT_SUCCESS)
         return;
-    grad_inputs[0] = dx;
+    gin[0] = dx;
 }
 
 static ht_tensor *losses_of(const ctc *c, ht_tensor *x, ht_tensor *targets, ht_tensor *starts,

@@ -247,28 +247,27 @@ static ht_tensor *grad_x(ht_node *node, const backward_pass *p)
 }
 
 /* Parameters first: their gradients travel while those of the inputs are computed. */
-static void give_gradients(ht_node *node, const backward_pass *p, ht_tensor *grad_inputs[])
+static void give_gradients(ht_node *node, const backward_pass *p, ht_tensor *gin[])
 {
     const int64_t width = p->e.width;
     const bool gru = p->e.cell == HT_CELL_GRU;
 
     if (ht_node_needs(node, B_HH))
-        grad_inputs[B_HH] = ht__sum_to(p->e.what, p->dh_gates, 1, &width);
+        gin[B_HH] = ht__sum_to(p->e.what, p->dh_gates, 1, &width);
     if (ht_node_needs(node, B_IH))
-        grad_inputs[B_IH] = !gru && grad_inputs[B_HH] != NULL
-                                ? grad_inputs[B_HH]
-                                : ht__sum_to(p->e.what, p->dgates, 1, &width);
+        gin[B_IH] = !gru && gin[B_HH] != NULL ? gin[B_HH]
+                                              : ht__sum_to(p->e.what, p->dgates, 1, &width);
     if (ht_node_needs(node, W_HH))
-        grad_inputs[W_HH] = grad_weight(node, p, true);
-    ht__backward_early(node, W_HH, grad_inputs);
+        gin[W_HH] = grad_weight(node, p, true);
+    ht__backward_early(node, W_HH, gin);
     if (ht_node_needs(node, W_IH))
-        grad_inputs[W_IH] = grad_weight(node, p, false);
-    ht__backward_early(node, W_IH, grad_inputs);
+        gin[W_IH] = grad_weight(node, p, false);
+    ht__backward_early(node, W_IH, gin);
     if (ht_node_needs(node, X))
-        grad_inputs[X] = grad_x(node, p);
-    grad_inputs[H] = p->dh0;
+        gin[X] = grad_x(node, p);
+    gin[H] = p->dh0;
     if (ht_node_needs(node, C))
-        grad_inputs[C] = p->dc;
+        gin[C] = p->dc;
 }
 
 static ht_tensor *like_y(const backward_pass *p, int ndim, const int64_t shape[])
@@ -311,16 +310,16 @@ static bool take_kept(ht_node *node, backward_pass *p)
            p->gates != NULL && (p->c != NULL || p->e.cell != HT_CELL_LSTM);
 }
 
-static void backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     backward_pass p = {.e = *(extents *)ht_node_context(node, sizeof(extents)),
-                       .dy = ht_contiguous(grad)};
+                       .dy = ht_contiguous(g)};
 
     if (p.dy == NULL || !take_kept(node, &p) || !make_scratch(&p))
         return;
     if (p.e.rows > 0 && !run_back(&p))
         return;
-    give_gradients(node, &p, grad_inputs);
+    give_gradients(node, &p, gin);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

@@ -219,15 +219,15 @@ static ht_status run(ht_kernel kernel, int axis, const ht_tensor *x, const ht_te
     return x->body->lsize > 0 ? HT_RUN(x, kernel, &call, "ht_upsample") : HT_SUCCESS;
 }
 
-static void resample_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void resample_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const int axis = *(int *)ht_node_context(node, sizeof axis);
     ht_tensor *at = ht_node_saved(node, 0), *weight = ht_node_saved(node, 1);
-    ht_tensor *dy = at != NULL && weight != NULL ? ht_contiguous(grad) : NULL;
+    ht_tensor *dy = at != NULL && weight != NULL ? ht_contiguous(g) : NULL;
     ht_tensor *dx = dy != NULL ? ht__input_grad("ht_upsample", node, 0, dy) : NULL;
 
     if (dx != NULL && run(HT_KERNEL_RESAMPLE_BACKWARD, axis, dx, dy, at, weight) == HT_SUCCESS)
-        grad_inputs[0] = dx;
+        gin[0] = dx;
 }
 
 static ht_tensor *resample(ht_tensor *x, int axis, const resized *r)

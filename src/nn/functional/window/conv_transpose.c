@@ -89,15 +89,15 @@ static ht_tensor *grad_x(ht_node *node, struct kept kept, const ht_tensor *dy,
                : NULL;
 }
 
-static void images_backward(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void images_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const struct kept *kept = ht_node_context(node, sizeof *kept);
-    ht_tensor *dy = ht__laid_out(grad, HT_LAYOUT_IMAGE), *saved;
+    ht_tensor *dy = ht__laid_out(g, HT_LAYOUT_IMAGE), *saved;
 
     if (dy != NULL && ht_node_needs(node, 0) && (saved = ht_node_saved(node, 1)) != NULL)
-        grad_inputs[0] = grad_x(node, *kept, dy, saved);
+        gin[0] = grad_x(node, *kept, dy, saved);
     if (dy != NULL && ht_node_needs(node, 1) && (saved = ht_node_saved(node, 0)) != NULL)
-        ht__conv_parameter_grads(kept->what, node, kept->job, dy, saved, grad_inputs);
+        ht__conv_parameter_grads(kept->what, node, kept->job, dy, saved, gin);
 }
 
 /* The convolution that makes x of the result. */

@@ -47,14 +47,14 @@ static void set_place(ht_node *node, joint *j, int index, ht_tensor *token)
         *place = (struct place){.joint = j, .index = index};
 }
 
-static void arrive(ht_node *node, ht_tensor *grad, ht_tensor *grad_inputs[])
+static void arrive(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const struct place *place = ht_node_context(node, 0);
     ht_tensor **kept = &place->joint->grads[place->index];
 
     ht_release(*kept); /* of a pass that failed */
-    *kept = ht_retain(grad);
-    grad_inputs[0] = ht_zeros_ext(0, NULL, HT_FLOAT32, HT_NONE, ht__device_cpu(), grad->body->comm);
+    *kept = ht_retain(g);
+    gin[0] = ht_zeros_ext(0, NULL, HT_FLOAT32, HT_NONE, ht__device_cpu(), g->body->comm);
 }
 
 /* The engine converts dtype and split. */
@@ -72,18 +72,18 @@ static bool fits(const joint *j, ht_node *node, int index, const ht_tensor *grad
     return false;
 }
 
-static void pass_on(ht_node *node, ht_tensor *unused, ht_tensor *grad_inputs[])
+static void pass_on(ht_node *node, ht_tensor *unused, ht_tensor *gin[])
 {
     joint *j = ((const struct place *)ht_node_context(node, 0))->joint;
 
     (void)unused;
     for (int i = 0; i < j->count; i++) {
-        grad_inputs[i] = ht_scope_adopt(j->grads[i]);
+        gin[i] = ht_scope_adopt(j->grads[i]);
         j->grads[i] = NULL;
     }
-    j->run(grad_inputs, j->user);
+    j->run(gin, j->user);
     for (int i = 0; i < j->count; i++) {
-        if (grad_inputs[i] != NULL && ht_node_needs(node, i) && !fits(j, node, i, grad_inputs[i]))
+        if (gin[i] != NULL && ht_node_needs(node, i) && !fits(j, node, i, gin[i]))
             return;
     }
 }
