@@ -131,6 +131,47 @@ static void training_kernels_of_batch_norm(void **state)
     }
 }
 
+/* Moments of values times 2^power: the mean scales, and so does M2, which is infinite if it is too
+ * large. */
+static void check_power(int level, int64_t outer, int64_t inner, int power)
+{
+    const ht_norm_call n = {.outer = outer,
+                            .channels = CHANNELS,
+                            .inner = inner,
+                            .x = CPU_AT(x),
+                            .moments = CPU_AT(moments)};
+    double first[2 * CHANNELS];
+
+    fill(HT_FLOAT64, x, outer * CHANNELS * inner, 1, 1);
+    run(level, HT_KERNEL_NORM_MOMENTS, HT_FLOAT64, n);
+    memcpy(first, moments, sizeof first);
+    for (int64_t i = 0; i < outer * CHANNELS * inner; i++)
+        cpu_set(HT_FLOAT64, x, i, ldexp(cpu_get(HT_FLOAT64, x, i), power));
+    run(level, HT_KERNEL_NORM_MOMENTS, HT_FLOAT64, n);
+    for (int64_t c = 0; c < CHANNELS; c++) {
+        const double m2 = ldexp(first[CHANNELS + c], 2 * power);
+
+        assert_near(HT_FLOAT64, ldexp(moments[c], -power), first[c], 8);
+        if (isinf(m2))
+            assert_true(isinf(moments[CHANNELS + c]) && moments[CHANNELS + c] > 0);
+        else
+            assert_near(HT_FLOAT64, ldexp(moments[CHANNELS + c], -2 * power), first[CHANNELS + c],
+                        8 * (double)(outer * inner));
+    }
+}
+
+static void moments_whose_squares_overflow(void **state)
+{
+    static const int powers[] = {505, 507, 600, 1016};
+
+    (void)state;
+    for (int level = 0; level < level_count; level++)
+        for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) {
+            check_power(level, 200, 1, powers[i]);
+            check_power(level, 4, 50, powers[i]);
+        }
+}
+
 /* Where there is no count, dx is scale dy. */
 static void backward_of_fixed_statistics(void **state)
 {
@@ -288,6 +329,7 @@ static int setup(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_norm, cmocka_unit_test_setup(training_kernels_of_batch_norm, setup),
+              cmocka_unit_test_setup(moments_whose_squares_overflow, setup),
               cmocka_unit_test_setup(backward_of_fixed_statistics, setup),
               cmocka_unit_test_setup(preparation_of_batch_statistics, setup),
               cmocka_unit_test_setup(nothing_has_moments_of_zero, setup));

@@ -127,6 +127,56 @@ static void rows_of_every_length(void **state)
     }
 }
 
+/* Without eps, a row times 2^power has the same y, and dx times 2^-power. */
+static void check_power(int level, ht_row_norm_call n, int power)
+{
+    const int64_t count = ROWS * n.channels * n.inner;
+    double first_y[MAX], first_dx[MAX], first_weights[GROUPS * MAX_ROW];
+
+    n.eps = 0;
+    fill(HT_FLOAT64, x, MAX, 1, 1);
+    run_both(level, HT_FLOAT64, n);
+    memcpy(first_y, y, sizeof first_y);
+    memcpy(first_dx, dx, sizeof first_dx);
+    memcpy(first_weights, dweight, sizeof first_weights);
+    for (int64_t i = 0; i < count; i++)
+        cpu_set(HT_FLOAT64, x, i, ldexp(cpu_get(HT_FLOAT64, x, i), power));
+    n.eps = power > 0 ? 0.01 : 0;
+    run_both(level, HT_FLOAT64, n);
+    for (int64_t i = 0; i < count; i++) {
+        const double unscaled = ldexp(cpu_get(HT_FLOAT64, dx, i), power);
+
+        assert_near(HT_FLOAT64, cpu_get(HT_FLOAT64, y, i), first_y[i], 8);
+        assert_near(HT_FLOAT64, unscaled, first_dx[i], 8);
+    }
+    for (int64_t i = 0; i < n.groups * n.channels; i++)
+        assert_near(HT_FLOAT64, dweight[i], first_weights[i], 8 * (double)count);
+}
+
+static void rows_whose_squares_leave_the_range(void **state)
+{
+    static const int powers[] = {-1000, -600, -530, 505, 600, 1000};
+    ht_row_norm_call n = {.outer = OUTER,
+                          .groups = GROUPS,
+                          .x = CPU_AT(x),
+                          .weight = CPU_AT(weight),
+                          .bias = CPU_AT(bias),
+                          .stats = CPU_AT(stats)};
+
+    (void)state;
+    fill(HT_FLOAT64, dy, MAX, -1, 2);
+    fill(HT_FLOAT64, weight, GROUPS * MAX_ROW, 0, 3);
+    fill(HT_FLOAT64, bias, GROUPS * MAX_ROW, -1, 4);
+    for (int level = 0; level < level_count; level++)
+        for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+            for (int kind = 0; kind < 4; kind++) {
+                n.root_mean_square = kind % 2 == 1;
+                n.channels = kind < 2 ? 37 : 7;
+                n.inner = kind < 2 ? 1 : 19;
+                check_power(level, n, powers[i]);
+            }
+}
+
 /* Gradients that nothing needs are not written, and no rows have gradients of 0. */
 static void gradients_are_optional(void **state)
 {
@@ -160,4 +210,5 @@ static int setup(void **state)
 }
 
 HT_TEST_SUITE(test_cpu_row_norm, cmocka_unit_test_setup(rows_of_every_length, setup),
+              cmocka_unit_test_setup(rows_whose_squares_leave_the_range, setup),
               cmocka_unit_test_setup(gradients_are_optional, setup));

@@ -5,6 +5,11 @@
 #include "backends/cpu/scratch.h"
 #include "ht/kernels/nn.h"
 
+/* Factors for distances whose squares overflow or vanish, and the sum of squares that is small. */
+#define NORM_DOWN  0x1p-600
+#define NORM_UP    0x1p600
+#define NORM_SMALL 0x1p-960
+
 #define HT_TEMPLATE "backends/cpu/nn/norm.inc.c"
 #include "backends/cpu/foreach_dtype.h"
 

@@ -45,6 +45,18 @@ static void NAME(norm_moments_run)(const T *x, int64_t n, double shift, double *
     *q += NAME(norm_lanes_sum)(b);
 }
 
+/* Like norm_moments_run, of (x - shift) scale instead: for squares that leave the range of double. */
+static void NAME(norm_moments_scaled)(const T *x, int64_t n, double shift, double scale, double *s,
+                                      double *q)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double d = ((double)LOAD(x[i]) - shift) * scale;
+
+        *s += d;
+        *q += d * d;
+    }
+}
+
 HT_INLINE void NAME(norm_sums_step)(const T *dy, const T *x, int64_t lanes, double mean, double *a,
                                     double *b)
 {
@@ -69,6 +81,24 @@ static void NAME(norm_sums_run)(const T *dy, const T *x, int64_t n, double mean,
     NAME(norm_sums_step)(dy + i, x + i, n - i, mean, a, b);
     *s += NAME(norm_lanes_sum)(a);
     *q += NAME(norm_lanes_sum)(b);
+}
+
+/* Mean and M2 of channel c, whose sums overflowed. M2 is infinite if it is too large for double. */
+static void NAME(norm_moments_far)(const ht_norm_call *r, const T *x, int64_t c, double *mean,
+                                   double *m2)
+{
+    const int64_t channels = r->channels, inner = r->inner;
+    const double count = (double)r->outer * (double)inner, shift = (double)LOAD(x[c * inner]);
+    double sum = 0, squares = 0;
+
+    for (int64_t o = 0; o < r->outer; o++) {
+        const T *run = x + (o * channels + c) * inner;
+
+        NAME(norm_moments_scaled)(run, inner, shift, NORM_DOWN, &sum, &squares);
+    }
+    squares -= sum * sum / count;
+    *mean = shift + sum / count / NORM_DOWN;
+    *m2 = squares < 0 ? 0 : squares / NORM_DOWN / NORM_DOWN;
 }
 
 static void NAME(norm_moments)(const ht_norm_call *r, const void *from, double *mean, double *m2)
@@ -98,6 +128,10 @@ static void NAME(norm_moments)(const ht_norm_call *r, const void *from, double *
         for (int64_t o = 0; inner > 1 && o < r->outer; o++)
             NAME(norm_moments_run)(x + (o * channels + c) * inner, inner, shift, &mean[c], &m2[c]);
         m2[c] -= mean[c] * mean[c] / count;
+        if (!isfinite(m2[c])) {
+            NAME(norm_moments_far)(r, x, c, &mean[c], &m2[c]);
+            continue;
+        }
         m2[c] = m2[c] < 0 ? 0 : m2[c];
         mean[c] = shift + mean[c] / count;
     }
@@ -223,7 +257,7 @@ HT_KERNEL(norm_kernel_backward)
     memset(c1, 0, 2 * (size_t)channels * sizeof *c1);
     for (int64_t c = 0; norm->count > 0 && c < channels; c++) {
         c1[c] = sums[c] / norm->count;
-        c2[c] = sums[channels + c] * (invstd[c] * invstd[c] / norm->count);
+        c2[c] = sums[channels + c] * invstd[c] * (invstd[c] / norm->count);
     }
     NAME(norm_backward)(norm, norm->y.data, norm->x.data, mean, scale, c1, c2, norm->dx.data);
     return 0;

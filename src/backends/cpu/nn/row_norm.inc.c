@@ -12,6 +12,20 @@ static void NAME(row_norm_parameter)(const T *from, int64_t n, C absent, C *to)
         to[i] = from != NULL ? LOAD(from[i]) : absent;
 }
 
+/* The mean, and 1 / sqrt(variance + eps), of n values, from distances times `scale`. */
+HT_NOINLINE void NAME(row_norm_moments_scaled)(const ht_row_norm_call *r, const T *x, int64_t n,
+                                               double scale, double *mean, double *invstd)
+{
+    const double shift = r->root_mean_square ? 0 : (double)LOAD(x[0]);
+    double sum = 0, squares = 0, variance;
+
+    NAME(norm_moments_scaled)(x, n, shift, scale, &sum, &squares);
+    sum = r->root_mean_square ? 0 : sum;
+    variance = (squares - sum * sum / (double)n) / (double)n;
+    *mean = shift + sum / (double)n / scale;
+    *invstd = scale / sqrt((variance < 0 ? 0 : variance) + r->eps * scale * scale);
+}
+
 /* The mean, and 1 / sqrt(variance + eps), of n values. */
 static void NAME(row_norm_moments)(const ht_row_norm_call *r, const T *x, int64_t n, double *mean,
                                    double *invstd)
@@ -22,6 +36,11 @@ static void NAME(row_norm_moments)(const ht_row_norm_call *r, const T *x, int64_
     NAME(norm_moments_run)(x, n, shift, &sum, &squares);
     sum = r->root_mean_square ? 0 : sum;
     variance = (squares - sum * sum / (double)n) / (double)n;
+    if (!isfinite(variance) || squares + r->eps < NORM_SMALL) {
+        NAME(row_norm_moments_scaled)
+        (r, x, n, isfinite(variance) ? NORM_UP : NORM_DOWN, mean, invstd);
+        return;
+    }
     *mean = shift + sum / (double)n;
     *invstd = 1 / sqrt((variance < 0 ? 0 : variance) + r->eps);
 }
