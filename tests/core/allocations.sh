@@ -1,6 +1,6 @@
 #!/bin/sh
-# The n-th allocation fails on rank 1, for n = 1, 2, 3, 5, 8, … or under `make check-long` for each n:
-# the job ends with the message and does not hang, until n is beyond the last allocation and the job succeeds.
+# The n-th allocation fails on rank 1, for n = 1, 2, 3, 5, 8, … or under `make check-long` for each n. The job ends with
+# the message and does not hang. It succeeds once n is beyond the last allocation.
 set -u
 
 n=1

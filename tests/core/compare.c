@@ -9,7 +9,7 @@ static ht_tensor *local(int64_t rows, ht_dtype dtype)
     return ht_ones(HT_SHAPE(rows, 3), dtype, HT_NONE);
 }
 
-/* What rank 1 of three does differently; the others do the plain thing. */
+/* The fault of rank 1 among three ranks; the others make the plain call. */
 static void differ(const char *how, bool odd)
 {
     ht_comm *world = HT_COMM_WORLD;

@@ -50,7 +50,7 @@ for way in shared messages; do
         3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=$way HT_RANKS_PER_NODE=3 tests/core/job exchange
 done
 
-# What does not communicate is found where something does.
+# A call that does not communicate is compared at the next one that does.
 same_tensors='all ranks make the same tensors in the same order on a communicator'
 # logically "name" "text" HOW
 logically() {
@@ -96,7 +96,7 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
-# What is right passes, and one rank that has the variable is enough.
+# Correct calls pass; it is enough that one rank has the variable.
 succeeds 'equal calls' 3 env HT_DEBUG_COLLECTIVE=1 "$program" equal
 succeeds 'training' 3 env HT_DEBUG_COLLECTIVE=1 "$program" train
 succeeds 'training by messages' 3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=messages "$program" train

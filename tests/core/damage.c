@@ -4,7 +4,7 @@
  *     damage save FILE         a checkpoint with everything that a state can be made of
  *     damage check FILE        loads it; 0: the values are what they were
  *     damage CASES SEED FILE   each case of FILE must be refused; prints how many were
- *     damage CASES SEED FILE 1 of a format without a checksum over the whole file: each case must
+ *     damage CASES SEED FILE 1 of a format without a checksum over the file: each case must
  *                              be refused, or give the values that were saved
  * A case is some bits that are flipped, an end that is cut off, or two blocks that are swapped. */
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Damaged checkpoints, each loaded in a process of its own (tests/core/damage.c): every one is refused with
-# the name of the file, and none ends the process. Files of format 1, which have no checksum over the
-# whole, are loaded still. 600 cases; 10,000 with HT_TEST_LONG=1.
+# Damaged checkpoints, each loaded in a process of its own (tests/core/damage.c): every one is refused with the name of
+# the file, and none ends the process. Files of format 1, which lack a checksum over the complete file, are still
+# loaded. 600 cases; 10,000 with HT_TEST_LONG=1.
 set -u
 
 # shellcheck source=tests/tap.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What devices do to whole jobs (tests/core/device_job.c): an error in data that one rank's device finds
-# late, a call of it that fails, and kernels that it has not.
+# Effects of devices on complete jobs (tests/core/device_job.c): an error in data that one rank's device finds late, a
+# call of the device that fails, and missing kernels.
 set -u
 
 # shellcheck source=tests/core/launch.sh

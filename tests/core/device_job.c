@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usage: device_job WHAT
- * What devices do to whole jobs; tests/core/device.sh has the expected output. Rank 1 is the one
- * that differs. */
+/* usage: device_job CASE Effects of devices on complete jobs; tests/core/device.sh has the expected
+ * output. Rank 1 is the one that differs. */
 #include <ht.h>
 
 #include <stdio.h>
@@ -119,7 +118,7 @@ static void refused(int rank)
     ht_exp(ht_ones(HT_SHAPE(4), HT_FLOAT32, 0));
 }
 
-/* What can be wrong with GPUs, on all ranks. */
+/* Faults of GPUs, on all ranks. */
 static void no_device(int rank)
 {
     (void)rank;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A backend of its own, loaded as a module by test_device.c: memory the host may not touch
- * (addresses are shifted, so that whoever tries it crashes), and a few kernels; the others run on
- * the host. It links nothing of libht. */
+/* A backend that test_device.c loads as a module: memory that the host may not touch (addresses are
+ * shifted, so that an access crashes), and a few kernels. The others run on the host. It links
+ * nothing of libht. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ static int broken(void *stream, const ht_kernel_call *call)
 }
 
 /* Kernels are added before the first device is open; test_device.c asks for one more after that,
- * through a device that is none. */
+ * through an invalid device. */
 static int count_and_come_late(void)
 {
     if (getenv("HT_DUMMY_LATE") != NULL &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * For full_disk.sh: FILE MODE NAME ROWS SPLIT: ROWS x 1000 zeros are saved, split along an axis or
- * not (none), as HDF5, or with the mode "by-name" in the format that the file's name tells; says
- * what came of it. */
+ * For full_disk.sh: FILE MODE NAME ROWS SPLIT: saves ROWS x 1000 zeros, split along an axis or not
+ * (none), and prints the result. The format is HDF5, or with the mode "by-name" that of the file's
+ * name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

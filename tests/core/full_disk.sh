@@ -1,6 +1,6 @@
 #!/bin/sh
-# A full disk while a file is saved: one clear error, and the file before stays whole. On a small tmpfs of its
-# own, which other programs fill up at any moment too.
+# A full disk while a file is saved: one clear error, and the earlier file stays intact. On a small tmpfs of its own,
+# which other programs fill up at any moment too.
 set -u
 
 if [ -z "${HT_TEST_MOUNTS:-}" ]; then
@@ -67,7 +67,7 @@ ended() {
     fi
 }
 
-# What one file takes, and less than two.
+# Room for one file, but not for two.
 disk 1g
 job --steps 1 --save disk/run.h5 || result 'not ok' 'a disk with room'
 size=$(stat -c %s disk/run.h5)
@@ -107,7 +107,8 @@ save() {
     status=$?
 }
 
-# refused "name" NAME FILE: each rank has said so and ended well, and nothing is left on the disk but what was.
+# refused "name" NAME FILE: each rank has reported the error and ended normally, and the disk has the same files as
+# before.
 refused() {
     saying "$1" "ht_save_hdf5: cannot write $2 to $3: .*No space left on device"
 }
@@ -146,7 +147,7 @@ for ranks in 1 2 3; do
     refused "a small file and no room, $ranks ranks" y disk/y.h5
 done
 
-# Other formats; what was there stays.
+# Other formats; the earlier files stay.
 for ranks in 1 2; do
     disk 1m
     for suffix in npy csv; do

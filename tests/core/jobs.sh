@@ -49,7 +49,7 @@ says 'a call that cannot be polled has a deadline too' \
 # Nothing of the library's connects the ranks yet.
 says 'a rank that never calls ht_init is named' \
     "ht: rank 0: ht_init: $came; rank 1 does not answer" 2 env HT_TIMEOUT=3 "$job" uninvited
-# Nor is there an MPI; only the launcher has told the ranks which they are. The first to speak ends the job.
+# There is no MPI either; only the launcher has given the ranks their numbers. The first to speak ends the job.
 launch 3 env HT_TIMEOUT=3 "$job" unborn
 if [ $status -eq 1 ] && [ $timed_out = no ] &&
     grep -q "^ht: rank [02]: MPI_Init_thread, in ht_init: the other ranks did not arrive within 15 s (HT_TIMEOUT)\$" "$job_err"; then
@@ -98,7 +98,7 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
-# How far each rank has come is told.
+# The message says how far each rank has come.
 launch 2 env HT_TIMEOUT=3 "$job" behind
 apart=$(sed -n 's/.*; rank 1 is in ht_bcast (its operation \([0-9]*\), here \([0-9]*\))$/\2 - \1/p' "$job_err")
 # shellcheck disable=SC2004 # an expression

@@ -4,7 +4,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 limit=300 # seconds that a job may take: longer than any that is all right, on any machine
 job_out=job.$$.out
-job_err=job.$$.err # of this script alone: others run at the same time
+job_err=job.$$.err # of this script alone, because other scripts run at the same time
 
 # launch RANKS COMMAND... Sets $status, and whether the limit ended it, which status 137 leaves open.
 launch() {

@@ -42,9 +42,9 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
     return 0;
 }
 
-/* Without events nobody could wait for it. */
-static int side_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                     void *after, void *event)
+/* Without events no call could wait for it. */
+static int copy_beside(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
+                       void *after, void *event)
 {
     (void)after;
     (void)event;
@@ -66,7 +66,7 @@ static int neg_float32(void *stream, const ht_kernel_call *call)
     return 0;
 }
 
-/* HT_NEAR_FLAW: what is wrong about it. */
+/* HT_NEAR_FLAW: the flaw of this backend. */
 int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backend *backend)
 {
     const char *flaw = getenv("HT_NEAR_FLAW") != NULL ? getenv("HT_NEAR_FLAW") : "";

@@ -2,7 +2,7 @@
  *
  * A rank that stops at any moment of a call on a file:
  *     stall N save|load FILE   rank 1 stops before its N-th call of MPI in there that may wait
- *     stall 0 save|load FILE   nobody does; prints how many such calls rank 1 made
+ *     stall 0 save|load FILE   no rank stops; prints how many such calls rank 1 made
  * "save" is a checkpoint, "write" and "read" one tensor by ht_save_hdf5 and ht_load_hdf5. MPI's
  * functions are replaced by ones that count, also for HDF5. */
 #include <mpi.h>

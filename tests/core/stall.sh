@@ -40,7 +40,7 @@ stalls() {
     done
 }
 
-# What a job leaves that is killed between its last two steps is waited for: not for longer than the others wait.
+# A FILE.part that a killed job left is waited for, but for less time than other ranks wait for this one.
 takes_over() {
     cp "$1" "$1.part"
     succeeds 'save: a whole FILE.part is left behind' 3 env HT_TIMEOUT=2 "$program" 0 save "$1"

@@ -6,7 +6,7 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
-/* Runs with a ballast that makes what is in use as much as ever was, so that each byte more shows
+/* Runs with a ballast that raises memory in use to the peak so far, so that each further byte shows
  * in the peak. */
 typedef struct gauge {
     ht_tensor *ballast;
@@ -118,7 +118,7 @@ typedef struct call {
     double most; /* parts of x in addition to x */
 } call;
 
-/* Memory is handed out in steps of up to an eighth of what is asked for. */
+/* Allocations are rounded up by at most an eighth. */
 static const call calls[] = {
     {"fft", fft, HT_COMPLEX64, 1 << 18, 0, 0, 3.5},
     {"fft of a length that ranks do not divide", fft, HT_COMPLEX64, 240 * 1001, 0, 0, 3.7},

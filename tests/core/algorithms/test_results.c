@@ -72,7 +72,7 @@ static ht_status lanczos(ht_tensor *x, ht_tensor *y[RESULTS])
     return ht_lanczos(x, 3, NULL, &y[0], &y[1]);
 }
 
-/* A number as the other operand. */
+/* A function whose result is a number. */
 static ht_status condest(ht_tensor *x, ht_tensor *y[RESULTS])
 {
     double condition;

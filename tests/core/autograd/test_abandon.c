@@ -79,7 +79,7 @@ static void another_thread_may_release_graphs_that_wait(void **state)
     ht_scope_close(scope);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     lose();
-    assert_int_equal(told, 1); /* a communicator is told once */
+    assert_int_equal(told, 1); /* a communicator gets the error once */
     assert_int_equal(pthread_create(&thread, NULL, release_all, graphs), 0);
     while (ht__waiting_any())
         lose();

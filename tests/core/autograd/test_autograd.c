@@ -164,7 +164,7 @@ static void remove_both(ht_tensor *leaf, void *user)
     assert_int_equal(ht_tensor_remove_hook(leaf, shot->other), HT_SUCCESS);
 }
 
-/* No other one is skipped, none that is gone runs, and one that comes waits for the next pass. */
+/* Each other hook runs; a removed one does not, and an added one waits for the next pass. */
 static void hooks_may_remove_each_other(void **state)
 {
     (void)state;
@@ -196,8 +196,7 @@ static ht_tensor *give(ht_tensor *grad, void *user)
     return user;
 }
 
-/* What a program gives for a gradient has its shape; another split and dtype are made to fit. */
-/* An infinite gradient is none of the operand that was not taken. */
+/* The operand that was not taken gets a gradient of 0, not of NaN, from an infinite one. */
 static void extremes_pass_infinities_to_what_they_took(void **state)
 {
     const double expected[2][3] = {{0, 0, INFINITY}, {INFINITY, INFINITY, 0}};

@@ -22,7 +22,7 @@ static void keep(ht_log_level level, const char *line, void *user)
     snprintf(lines + used, sizeof lines - used, "%s\n", line);
 }
 
-/* What is said, by rank 0 alone, while the variable has the value. */
+/* Whether rank 0 alone logs this text while the variable has the value. */
 static bool says(const char *name, const char *value, const char *text)
 {
     const char *was = getenv(name);

@@ -69,7 +69,7 @@ static void keep_and_log(ht_log_level level, const char *line, void *user)
     ht_log_set_sink(NULL, NULL);
 }
 
-/* What a sink logs itself goes to stderr. */
+/* Log lines of a sink itself go to stderr. */
 static void a_sink_may_log(void **state)
 {
     (void)state;

@@ -71,7 +71,7 @@ static void expect_number(ht_number number, ht_number_kind kind, double real, do
     assert_true(number.real == real && number.imaginary == imaginary);
 }
 
-/* Of a split tensor one rank has it, and all are told. */
+/* One rank has the item of a split tensor, and all ranks receive it. */
 static void an_item_is_of_its_kind(void **state)
 {
     const int64_t one = 1;
@@ -317,8 +317,9 @@ static void integers_take_the_nearest_of_what_they_cannot_hold(void **state)
         }
 }
 
-/* A little more than half way between two neighbours of 8 bits: through float32, or for the largest
- * through float64, each would become half way first, and then the lower, even one. */
+/* A little more than half way between two neighbours of 8 bits. A detour through float32, or for
+ * the largest through float64, would first round it to half way, and then down to the even
+ * neighbour. */
 static void integers_are_rounded_to_16_bits_once(void **state)
 {
     enum { COUNT = 9 * 6 };

@@ -52,7 +52,7 @@ static ht_tensor *read_only(int64_t rows)
         ht_broadcast_to(ht_zeros(HT_SHAPE(COLUMNS), HT_FLOAT32, HT_NONE), HT_SHAPE(rows, COLUMNS)));
 }
 
-/* Rows of each side where all is right; those of all-to-all are as many as there are ranks. */
+/* Rows of each side in a correct call; all-to-all has one row for each rank. */
 static int64_t send_rows(void)
 {
     return call_now == SCATTER || call_now == REDUCE_SCATTER ? ROWS * ht_test_size
@@ -134,8 +134,8 @@ static ht_status make_call(bool odd)
     return HT_SUCCESS;
 }
 
-/* Whether the fault is one where rank `odd` brings it. What only the root looks at may be anything
- * on the others. */
+/* Whether the fault is one where rank `odd` brings it. An argument that only the root reads may
+ * have any value on the others. */
 static bool applies(int odd)
 {
     bool rooted = call_now == BCAST || call_now == REDUCE || call_now == GATHER ||
@@ -192,7 +192,7 @@ static void test_every_fault_in_every_call(void **state)
     }
 }
 
-/* What is not looked at is not checked either. */
+/* Arguments that a rank does not use are not checked there. */
 static void arguments_of_the_root_are_unchecked_elsewhere(void **state)
 {
     ht_scope *scope = ht_scope_open();
@@ -232,7 +232,7 @@ static void test_handles_of_one_memory(void **state)
     ht_scope_close(scope);
 }
 
-/* A part that lies in the whole, as the root's often does. */
+/* The part may be a view of the complete tensor, as it often is on the root. */
 static void a_part_may_lie_in_the_complete_tensor(void **state)
 {
     ht_scope *scope = ht_scope_open();

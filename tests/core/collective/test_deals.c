@@ -20,7 +20,7 @@ static double cell(int from, int to, int64_t k)
     return 16 * (7 * from + to) + (double)k;
 }
 
-/* What this rank has for all, or expects of all. */
+/* The rows that this rank sends to all ranks, or receives from all. */
 static ht_tensor *rows(bool received, ht_dtype dtype, int64_t counts[MOST], bool turned)
 {
     double data[MOST * 3 * COLUMNS] = {0};
@@ -134,7 +134,7 @@ static void test_tensors_of_any_kind(void **state)
     ht__count_set_limit(0);
 }
 
-/* Columns of one matrix become rows of it: what is sent is read before anything comes. Backwards,
+/* Columns of one matrix become rows of it: all of them are read before any is written. Backwards,
  * too. */
 static void test_tensors_of_one_memory(void **state)
 {

@@ -13,7 +13,8 @@
 
 enum { COLUMNS = 3, MOST = 7 * 8 * COLUMNS };
 
-/* Rank r holds r rows, so rank 0 none; row k of the whole is (10 k, 10 k + 1, 10 k + 2). */
+/* Rank r holds r rows, so rank 0 none; row k of the complete tensor is (10 k, 10 k + 1, 10 k + 2).
+ */
 static int64_t first_row(int rank)
 {
     return (int64_t)rank * (rank - 1) / 2;
@@ -97,7 +98,7 @@ static void test_iallgather_of_canonical_parts(void **state)
     ht_scope_close(scope);
 }
 
-/* What the whole (R, C, D) tensor holds at (i, j, k). */
+/* The element at (i, j, k) of the complete (R, C, D) tensor. */
 static float cell(int64_t i, int64_t j, int64_t k)
 {
     return (float)(100 * i + 10 * j + k);
@@ -117,7 +118,8 @@ static void assert_cells(ht_tensor *x, const int64_t first[3])
     }
 }
 
-/* This rank's slab of the whole along `axis`; its last two axes swapped in memory if `strided`. */
+/* This rank's slab of the complete tensor along `axis`; its last two axes are swapped in memory if
+ * `strided`. */
 static ht_tensor *slab(const int64_t shape[3], int axis, bool filled, bool strided,
                        int64_t first[3])
 {

@@ -104,7 +104,7 @@ static ht_status no_tensor(ht_tensor **send, ht_tensor **recv)
     return HT_SUCCESS;
 }
 
-/* As after a call that has failed on this rank, whose error nobody has read. */
+/* The state after a call that has failed on this rank, whose error the program has not read. */
 static ht_status not_made(ht_tensor **send, ht_tensor **recv)
 {
     *send = *recv = NULL;
@@ -185,7 +185,7 @@ static void a_posted_error_on_all_ranks(void **state)
     ht_test_agrees(&(ht_test_agreed){"ht_iallreduce", all_spoil}, "send is NULL");
 }
 
-/* A request that nobody waits for is one that its release waits for. */
+/* Releasing a request waits for it, if the program has not done so. */
 static ht_status released(bool odd)
 {
     ht_tensor *x = local(ROWS, HT_FLOAT32);

@@ -92,7 +92,7 @@ static void test_buffered_sends_wait_for_nobody(void **state)
     assert_int_equal(ht_recv(HT_COMM_WORLD, ht_narrow(come, 0, 0, 0), previous, 9), HT_SUCCESS);
 }
 
-/* A synchronous send is not over while nobody has begun to receive. */
+/* A synchronous send does not complete before the other rank has begun to receive. */
 static void test_synchronous_sends_wait(void **state)
 {
     ht_tensor *x = numbers(1, HT_INT32, 7), *come = ht_zeros_like(x);
@@ -115,7 +115,8 @@ static void test_synchronous_sends_wait(void **state)
         assert_int_equal(ht_recv(HT_COMM_WORLD, come, 0, 1), HT_SUCCESS);
 }
 
-/* Rank r holds r rows of a whole that begins at `first` on it; or two, where all have as many. */
+/* The rows of a tensor on each rank: r on rank r, or two on each if `even`; *first is this rank's
+ * first row. */
 static int64_t divide(bool even, int64_t counts[MOST], int64_t *first)
 {
     int64_t total = 0;

@@ -124,7 +124,8 @@ static void test_alltoall(void **state)
     }
 }
 
-/* Rank r keeps (r + 1) % 3 rows of the reduction; where it may lie in what was sent. */
+/* Rank r keeps (r + 1) % 3 rows of the reduction; if `inside`, the result is a part of the sent
+ * tensor. */
 static void reduce_scatter(ht_dtype dtype, ht_reduce_op op, bool inside)
 {
     ht_scope *scope = ht_scope_open();

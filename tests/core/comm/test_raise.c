@@ -1,15 +1,15 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Errors of calls that have no operand to take a communicator from, a NULL above all: they follow
- * the communicator in use, so that a program that has errors returned on HT_COMM_WORLD is not ended
- * by them. The communicator of a result follows its operand. */
+/* Errors of calls without an operand to take a communicator from, such as NULL: they follow the
+ * communicator in use. So a program that returns errors on HT_COMM_WORLD is not ended by them. The
+ * communicator of a result follows its operand. */
 #include <stdio.h>
 #include <string.h>
 
 #include "ht_test.h"
 #include "tensor_check.h"
 
-/* Of a matrix `a`, a line `x`, a place `y`; the call and what is said. */
+/* The operands are a matrix `a`, a line `x` and a place `y`; a row has the call and its message. */
 #define PLACES_OF_RESULTS(X)                                                             \
     X(ht_topk(x, 1, 0, true, NULL, &y), "ht_topk: values is NULL")                       \
     X(ht_sort(x, 0, false, NULL, &y), "ht_sort: values is NULL")                         \

@@ -29,8 +29,7 @@ static ht_tensor *numbers(ht_device *device)
     return ht_to_device(ht_test_randn(1, (int64_t[]){COUNT}, HT_FLOAT32, HT_NONE, 3), device);
 }
 
-/* What is sent is changed before anybody waits; what came is changed, too, and goes on to a third.
- */
+/* The source is changed before any wait; the copy is changed, too, and copied to a third device. */
 static void values_are_those_of_the_time_of_the_call(const char *backend)
 {
     ht_scope *scope = ht_scope_open();

@@ -49,7 +49,7 @@ static void freed_memory_is_handed_out_again(void **state)
     assert_true(after.allocated > before.allocated);
 }
 
-/* What is held stays, what was only kept for later goes back. */
+/* Memory in use stays; memory that was only kept for later is returned. */
 static void an_emptied_cache_keeps_what_is_in_use(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void a_module_backend_computes_and_travels(void **state)
     ht_scope_close(scope);
 }
 
-/* Positions of ranks become global ones, whoever's memory they are in. */
+/* Positions of ranks become global ones, in memory of any device. */
 static void positions_are_global_on_any_device(void **state)
 {
     (void)state;

@@ -11,8 +11,8 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
-/* What the device says to a process that reads the tensor's memory, here or in ht_array: the
- * device ends it. */
+/* The device's message to a process that reads the tensor's memory, here or in ht_array: the device
+ * ends the process. */
 static const char *last_words(ht_tensor *x, bool in_library, char words[], size_t room)
 {
     const char *at = ht__body_data(x->body);

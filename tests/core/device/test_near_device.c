@@ -29,7 +29,7 @@ static void a_flawed_module_is_refused(void **state)
     unsetenv("HT_NEAR_FLAW");
 }
 
-/* What it has not, and what it refuses, runs on the host, in its own memory. */
+/* Missing kernels, and those that refuse, run on the host, in its own memory. */
 static void missing_kernels_run_on_the_host(void **state)
 {
     (void)state;

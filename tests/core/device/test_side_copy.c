@@ -115,7 +115,7 @@ static void ordinary_copies_of_any_size_arrive(void **state)
     }
 }
 
-/* Whether the device does its work when somebody waits. */
+/* Whether the device does its work only when a thread waits. */
 static bool is_late(const ht_device *device)
 {
     if (device == NULL || device->backend->side_copy == NULL || getenv("LAG_RUN") != NULL ||
@@ -124,7 +124,7 @@ static bool is_late(const ht_device *device)
     return strcmp(device->name, "cuda:0") != 0 || cuda_is_emulated(device);
 }
 
-/* Later work is done, ordinary copies too, and the copy is not, until somebody asks for it. */
+/* Later work is done, ordinary copies too, but the copy is not, until a thread waits for it. */
 static void later_work_does_not_wait_for_a_copy(void **state)
 {
     enum { BYTES = 100000 };
@@ -177,7 +177,7 @@ static void later_work_does_not_wait_for_a_copy(void **state)
 }
 
 /* A copy that begins after an event does not wait for work that was given since: that work finds
- * what was copied. */
+ * the copied values. */
 static void a_copy_waits_for_its_event_alone(void **state)
 {
     enum { BYTES = 300000 };

@@ -108,7 +108,7 @@ typedef struct job {
 } job;
 
 /* On a communicator of its own: it looks at HT_RANKS_PER_NODE when it is made. Nodes are blocks of
- * ranks, the last one with what is left. */
+ * ranks; the last one has the remaining ranks. */
 static inline job open_job(int per_node)
 {
     char text[12];

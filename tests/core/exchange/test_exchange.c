@@ -172,7 +172,8 @@ static void test_start_does_not_wait(void **state)
     ht__exchange_memory_release(engine(), shared);
 }
 
-/* What is there is summed and handed out while the rest is not even written; nobody reads that. */
+/* Data in an opened part are summed and handed out while the rest is not yet written; that rest is
+ * not read. */
 static void test_opened_data_travel_as_they_come(void **state)
 {
     static float data[N];

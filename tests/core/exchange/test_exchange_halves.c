@@ -45,7 +45,7 @@ static void test_parts_follow_each_other(void **state)
     close_job(&j);
 }
 
-/* What is to be in this rank's part, and what was elsewhere. */
+/* The expected values of this rank's part, and of the other parts. */
 static void assert_scattered(const job *j, const float *data, const float *sums, int64_t n)
 {
     int64_t begin, count;
@@ -230,7 +230,7 @@ static void more_halves_than_segments_in_flight(void **state)
     }
 }
 
-/* What all ranks have sent to other nodes. */
+/* The bytes that all ranks have sent to other nodes. */
 static int64_t sent(const job *j)
 {
     int64_t bytes = (int64_t)ht__exchange_bytes_sent(j->exchange);

@@ -15,8 +15,8 @@ static void exchange_once(job *j, float *data, ht_dtype wire, double scale)
     assert_sums(data, N, 0, j->per_node, wire, (float)scale);
 }
 
-/* Each rank alone, 2 + 2, 3 + 1, 4 + 4, …: with the ranks above, nodes of equal and of unequal
- * size, and numbers of nodes that are no power of two. */
+/* Each rank alone, 2 + 2, 3 + 1, 4 + 4, …: with the rank counts above, these are nodes of equal and
+ * of unequal size, and numbers of nodes that are not powers of two. */
 static const int nodes_of[] = {1, 2, 3, 4};
 
 static void test_sums_follow_the_tree_of_nodes(void **state)
@@ -90,7 +90,7 @@ static void cuts_do_not_change_the_bits_on_nodes(void **state)
     }
 }
 
-/* What all ranks have filled is summed and handed out while the last of them has not written the
+/* Data that all ranks have filled are summed and handed out while the last rank has not written the
  * rest. */
 static void open_and_fill(job *j, float *data, ht_dtype wire)
 {

@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
 /* NULL instead of a tensor, or of an argument that goes with it, is an error of the function that
- * the program called; where an error made it NULL, it stays that one. */
+ * the program called. If an earlier error made it NULL, that error stays. */
 #include <stdio.h>
 
 #include "ht_test.h"

@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* Memory lent to other libraries and borrowed from them. The structs are written down here as
- * dlpack.h has them, apart from those of the library. */
+/* Memory lent to other libraries and borrowed from them. The structs are copied from dlpack.h,
+ * except those of the library. */
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -78,7 +78,7 @@ static void test_round_trips(void **state)
     }
 }
 
-/* Of a split tensor it is the local part. */
+/* A split tensor lends its local part. */
 static void dlpack_lends_the_local_part_of_a_split_tensor(void **state)
 {
     ht_tensor *x = ht_arange(0, 10, 1, HT_INT32, 0);
@@ -157,7 +157,7 @@ static void count_deletion(DLManagedTensorVersioned *self)
     free(self);
 }
 
-/* Somebody else's memory, from an offset on. */
+/* Memory of another library, from an offset on. */
 static DLManagedTensorVersioned *lend(int64_t shape[], int64_t strides[])
 {
     DLManagedTensorVersioned *lent = calloc(1, sizeof *lent);
@@ -252,7 +252,7 @@ static void *delete_there(void *lent)
     return NULL;
 }
 
-/* The tensor is gone before its memory, which another thread gives back. */
+/* The tensor is released before its memory, which another thread returns. */
 static void test_deleter_of_another_thread(void **state)
 {
     ht_scope *scope = ht_scope_open();

@@ -100,7 +100,7 @@ static void parts_along_different_axes_are_an_error_everywhere(void **state)
     assert_non_null(ht_array_from_local(part, 2, lshape, HT_FLOAT32, last ? -1 : 1));
 }
 
-/* What one rank alone passes wrongly is said on all. */
+/* A bad argument on one rank alone is an error on all. */
 static void one_wrong_part_is_an_error_everywhere(void **state)
 {
     (void)state;

@@ -124,7 +124,7 @@ static void a_base_of_negative_strides_is_written_through_views(void **state)
     }
 }
 
-/* What only looks like a view, as its elements had to change ranks, is a tensor of its own. */
+/* A result whose elements had to change ranks is not a view, although it looks like one. */
 static void a_copy_that_could_not_be_a_view_is_written(void **state)
 {
     ht_tensor *a = leaf(1, two, HT_NONE, 12), *x = ht_zeros(HT_SHAPE(4, 3), HT_FLOAT64, 1);
@@ -153,7 +153,7 @@ static void views_of_leaves_are_refused_as_leaves_are(void **state)
     expect_gradient(ht_mul_scalar(view, 2), x, (double[]){2, 2, 0, 0});
 }
 
-/* Views of what was cut off are cut off too, whoever writes to the memory. */
+/* Views of tensors that were cut off are cut off too, whichever of them is written. */
 static void views_of_cut_off_views_are_read(void **state)
 {
     ht_tensor *x = leaf(1, four, HT_NONE, 15), *y = ht_mul_scalar(x, 2);
@@ -168,7 +168,8 @@ static void views_of_cut_off_views_are_read(void **state)
     assert_non_null(ht_narrow(part, 0, 0, 1));
 }
 
-/* What is filled, drawn or received has no history: what was there gets no gradient. */
+/* A tensor that is filled, drawn or received has no history: its earlier operands get no gradient.
+ */
 static void what_is_filled_has_no_history(void **state)
 {
     (void)state;
@@ -241,7 +242,7 @@ static void a_handle_that_cannot_follow_a_write_is_an_error(void **state)
     HT_TEST_EXPECT_ERROR(ht_mul_(alias, a), HT_ERR_STATE, "ht_mul_: a was written to");
 }
 
-/* An error, where their backward functions read what is not there any more. */
+/* Backward functions that need a value which was overwritten give an error. */
 static void layers_miss_what_was_changed(void **state)
 {
     const int64_t images[4] = {1, 1, 3, 3}, kernel[4] = {1, 1, 2, 2};
@@ -300,7 +301,8 @@ static void copies_read_before_they_write(void **state)
     }
 }
 
-/* What a hook has seen: how often, and the first element of the last gradient; it doubles it. */
+/* The calls of a hook: their number, and the first element of the last gradient; the hook doubles
+ * it. */
 typedef struct sight {
     int times;
     double value;

@@ -106,7 +106,7 @@ static void copy_without_gradients_leaves_no_history(void **state)
     assert_true(ht_tensor_is_leaf(x));
 }
 
-/* What x was made of gets no gradient any more, and y, a leaf or not, gets all of it. */
+/* The operands of x no longer get a gradient, and y, a leaf or not, gets all of it. */
 static void copy_takes_the_history_of_what_it_copies(void **state)
 {
     (void)state;

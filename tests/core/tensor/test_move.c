@@ -153,7 +153,7 @@ static void a_gradient_is_distributed_as_its_tensor(void **state)
         HT_TEST_EXPECT_ERROR(ht_tensor_set_grad(x, ht_full(2, shape, 1, HT_FLOAT64, HT_LOCAL)),
                              HT_ERR_SHAPE, "ht_tensor_set_grad");
 
-    /* What is left in the slots behind the last axis means nothing. */
+    /* The slots behind the last axis may have any value. */
     row = leaf_of(HT_SHAPE(3, 4), HT_NONE, 10);
     flat = ht_squeeze(ht_test_randn(HT_SHAPE(1, 3, 4), HT_FLOAT64, HT_NONE, 11), 0);
     assert_int_equal(ht_tensor_set_grad(row, flat), HT_SUCCESS);

@@ -186,7 +186,8 @@ static void due_updates_come_before_memory_is_put_away(void **state)
     assert_int_equal(a.times, 1);
 }
 
-/* What a graph has saved is good when it is used, whatever was in between. */
+/* Values that a graph has saved are valid when they are used, also if memory was released in
+ * between. */
 static void a_graph_keeps_saved_values_of_memory_put_away(void **state)
 {
     float two[] = {2, 2, 2};

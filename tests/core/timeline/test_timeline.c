@@ -183,7 +183,7 @@ static void test_nothing_is_lost_when_the_buffer_is_full(void **state)
     trace_free(trace);
 }
 
-/* What a crash leaves: only the closing bracket is missing. */
+/* A crash leaves a file that lacks only the closing bracket. */
 static void test_a_file_without_its_end_lacks_a_bracket(void **state)
 {
     const char *wrong = NULL;
@@ -216,7 +216,7 @@ static double parts(const ht_timeline_times *t)
            t->communication + t->loader;
 }
 
-/* What a measured time must lie between: by a clock read inside of its ends, and one outside. */
+/* Bounds of a measured time: by a clock read inside of its ends, and by one read outside. */
 struct bounds {
     double least, most;
 };
@@ -356,7 +356,7 @@ static void test_starting_again_forgets(void **state)
     assert_true(fabs(parts(&s.mine) - s.mine.wall) < 1e-6);
 }
 
-/* One machine, told to be several whose clocks are seconds apart. */
+/* One machine that plays several, whose clocks differ by seconds. */
 static void test_the_difference_of_clocks_is_found(void **state)
 {
     int64_t offset = 1, error = 1, skew = ht_test_rank * INT64_C(3000000000);

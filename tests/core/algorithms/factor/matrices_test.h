@@ -43,8 +43,8 @@ static inline ht_tensor *adjoint(ht_tensor *x)
     return ht_transpose(ht_conj(x), last - 1, last);
 }
 
-/* Fails unless no element of a - b is larger than so many roundings of numbers as large as b's
- * largest, and 1. NaN fails. */
+/* Fails unless all elements of a - b are within `roundings` roundings of the largest number: that
+ * of b, or 1. NaN fails. */
 static inline void expect_near(ht_tensor *a, ht_tensor *b, double roundings)
 {
     double distance, size;

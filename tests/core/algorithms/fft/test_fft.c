@@ -12,7 +12,7 @@ typedef ht_tensor *fft_fn(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);
 typedef ht_tensor *fftn_fn(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                            const int axes[], ht_fft_norm norm);
 
-/* What a transform does, and its forms. */
+/* The effect of a transform, and its forms. */
 static const struct transform {
     const char *name;
     fft_fn *line;
@@ -163,7 +163,8 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Of one shape, along each axis, of every split; slabs of even splits and of narrowed ones. */
+/* Transforms of one shape, along each axis, of every split; slabs of even splits and of narrowed
+ * ones. */
 static void check_lines(const struct transform *t, int ndim, const int64_t shape[], int64_t n,
                         ht_dtype dtype, ht_fft_norm norm)
 {

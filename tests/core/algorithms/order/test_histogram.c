@@ -10,7 +10,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Of so many rows of 3, on more ranks than rows, too. */
+/* Histograms of `rows` rows of 3, on more ranks than rows, too. */
 static void check_rows(int64_t rows, int64_t bins, double low, double high)
 {
     const int64_t shape[2] = {rows, 3};
@@ -108,7 +108,8 @@ static void nan_and_what_lies_outside_are_in_no_bin(void **state)
     assert_null(counts);
 }
 
-/* One number at which doubles are more than 1 apart: 0.5 to either side is the number itself. */
+/* One number at which neighbouring doubles differ by more than 1: 0.5 to either side is the number
+ * itself. */
 static void a_range_too_narrow_for_its_bins_is_called_so(void **state)
 {
     ht_tensor *x = ht_full(HT_SHAPE(3), 5e18, HT_INT64, 0), *counts = NULL;

@@ -37,7 +37,8 @@ static double with_nan(int64_t i)
 static const double qs[] = {50, 0, 100, 12.5, 99.9, 37};
 enum { COUNT = 6 };
 
-/* Short lines, that are sorted; long ones, and very long ones; more and fewer than ranks. */
+/* Lines that are sorted: short, long and very long ones; few and many of them, compared with the
+ * number of ranks. */
 static const struct {
     pattern *fill;
     ht_dtype dtype;
@@ -89,7 +90,7 @@ static double quantile_of(const double *sorted, int64_t n, double q, ht_interpol
     return part < 0.5 ? low + part * (high - low) : high - (1 - part) * (high - low);
 }
 
-/* Of each line: all results of one q, then those of the next. */
+/* For each line, all results of one q, then those of the next. */
 static double *expected_of(ht_tensor *x, int axis, ht_interpolation method)
 {
     const double *values = ht_test_values(x);

@@ -107,7 +107,7 @@ static void sort_line(const double *x, int64_t n, int64_t stride, bool descendin
     }
 }
 
-/* Values and indices against those of the whole. */
+/* Compares values and indices with those of the unsplit tensor. */
 static void check_sorted(ht_tensor *whole, ht_tensor *values, ht_tensor *indices, int axis,
                          bool descending)
 {

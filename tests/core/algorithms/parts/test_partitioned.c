@@ -17,7 +17,8 @@ static ht_tensor *numbers(ht_dtype dtype, int split)
     return ht_resplit(ht_astype(x, dtype), split);
 }
 
-/* Whatever x is: its description says what it has, and what is made of that is x, of one memory. */
+/* For any x, the description has its metadata, and a tensor made from it equals x and shares its
+ * memory. */
 static void there_and_back(ht_tensor *x)
 {
     ht_partitioned description;

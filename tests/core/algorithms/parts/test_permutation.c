@@ -82,8 +82,8 @@ static void short_orders_are_equally_likely(void **state)
     assert_true(chi < 58);
 }
 
-/* Of long ones: first elements over 16 bins (15 degrees: 44 is 1 in 10000), fixed points (1 each on
- * average), and neighbours that stay neighbours (2 each). */
+/* Statistics of long permutations: first elements over 16 bins (15 degrees: 44 is 1 in 10000),
+ * fixed points (1 each on average), and neighbours that stay neighbours (2 each). */
 static void long_orders_look_random(void **state)
 {
     enum { DRAWS = 320, N = 4100, BINS = 16 };

@@ -68,7 +68,8 @@ static void check_all(ht_tiles *tiles)
     }
 }
 
-/* All but the last tiles of the diagonal are square; the diagonal ends on the rank that is told. */
+/* All but the last tiles of the diagonal are square; the diagonal ends on the rank that the result
+ * names. */
 static void check_squares(const ht_tiles *tiles)
 {
     const int64_t *rows = ht_tiles_edges(tiles, 0), *columns = ht_tiles_edges(tiles, 1);

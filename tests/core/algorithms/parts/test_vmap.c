@@ -25,7 +25,7 @@ static ht_tensor *numbers(int64_t rows, int64_t columns, ht_dtype dtype, int spl
         split);
 }
 
-/* Both mapped along axes of their own, or b whole; every split of both. */
+/* Both are mapped along separate axes, or b is not mapped; every split of both. */
 static void subtract_along(int a_axis, int b_axis, int out_axis, int a_split, int b_split,
                            ht_dtype dtype)
 {

@@ -8,7 +8,7 @@
 
 enum { V = 4, N = 19, MOST = 2 * V };
 
-/* Steps of 1 / 1024, which float64 resolves at a mean of a million. */
+/* Steps of 1 / 1024, which float64 can add to a mean of a million. */
 static double step(int variable, int k)
 {
     return (double)((variable * N + k) * 7919 % 101 % 17 * (variable + 1) % 29) / 1024;

@@ -35,7 +35,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Rows of so many numbers; of one operand the rows are unbalanced, or lie as columns. */
+/* Rows of k numbers; the rows of one operand are unbalanced, or stored as columns. */
 static void check_sizes(int64_t m, int64_t n, int64_t k, ht_dtype dtype, double tolerance)
 {
     static double expected[80 * 80];
@@ -75,7 +75,7 @@ static void every_pair_of_splits(void **state)
     check_sizes(4, 5, 0, HT_FLOAT64, 0);
 }
 
-/* What differs little is not lost, and what is one row is at distance 0. */
+/* Small differences are not lost, and equal rows have distance 0. */
 static void differences_are_exact(void **state)
 {
     ht_tensor *x = ht_array((float[]){10000, 10000.001f, 10000, 10000}, HT_SHAPE(2, 2), HT_FLOAT32,
@@ -172,7 +172,7 @@ static void gradients_far_from_zero(void **state)
     }
 }
 
-/* Of the sum of `kind` by one row of x, from differences of pairs. */
+/* The derivative of the sum of `kind` by one row of x, from differences of pairs. */
 static double slope(int kind, const float *x, const float *y, int64_t k, int64_t l)
 {
     double sum = 0, difference = (double)x[l] - (double)y[l];
@@ -184,7 +184,7 @@ static double slope(int kind, const float *x, const float *y, int64_t k, int64_t
     return exp(-sum / 4.5) * difference / -2.25;
 }
 
-/* Rows that are near each other, in two groups that are far apart. */
+/* Rows that are near each other, in two groups with a large distance. */
 static void gradients_of_groups_far_apart(void **state)
 {
     enum { M = 9, N = 8, K = 3 };

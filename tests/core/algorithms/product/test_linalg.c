@@ -54,7 +54,7 @@ static void every_pair_of_splits_gives_the_product(void **state)
     check_sizes(3, 0, 4);
 }
 
-/* Nobody's sums come in another order in another call. */
+/* No sum is added in another order in another call. */
 static void a_split_inner_axis_gives_the_same_bits_again(void **state)
 {
     ht_tensor *a = ht_test_randn(HT_SHAPE(33, 40), HT_FLOAT32, 1, 10);

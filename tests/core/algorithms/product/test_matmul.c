@@ -36,7 +36,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Element `at` of the product, from values of whole operands. */
+/* Element `at` of the product, from values of unsplit operands. */
 static double one(const form *f, const double *a, const double *b, int64_t at)
 {
     const int64_t k = f->a[f->a_ndim - 1], n = f->b_ndim > 1 ? f->b[f->b_ndim - 1] : 1;
@@ -189,7 +189,7 @@ static void gradients_of_every_form(void **state)
     }
 }
 
-/* What conjugates stand for in the gradient of a real number: |a b|^2 has 2 a^H (a b). */
+/* Conjugates in the gradient of a real number: |a b|^2 has 2 a^H (a b). */
 static void gradients_of_complex_operands(void **state)
 {
     ht_tensor *a = ht_astype(ht_test_randn(HT_SHAPE(3, 4), HT_FLOAT64, 1, 1), HT_COMPLEX128);

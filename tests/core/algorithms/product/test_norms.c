@@ -76,7 +76,7 @@ static void norms_of_vectors(void **state)
     }
 }
 
-/* Of the matrices of axes 0 and 2, for each index of axis 1. */
+/* The norm of the matrices of axes 0 and 2, for each index of axis 1. */
 static double matrix_norm_of(const double *x, double ord)
 {
     const int64_t count = fabs(ord) == 1 ? K : I, step = fabs(ord) == 1 ? 1 : J * K;

@@ -36,7 +36,8 @@ static void vectors_meet_in_a_number(void **state)
     }
 }
 
-/* A number goes with a tensor of any number of ranks, and leaves it its dtype. */
+/* A number is the other operand of a tensor on any number of ranks, and keeps that tensor's dtype.
+ */
 static void numbers_are_operands_of_products(void **state)
 {
     (void)state;

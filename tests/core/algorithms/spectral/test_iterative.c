@@ -284,8 +284,8 @@ static void the_wider_dtype_decides(void **state)
     assert_true(ht_item(ht_norm(rest)) <= 1e-14 * ht_item(ht_norm(b)));
 }
 
-/* 2^24 + 1 is not a float32: integers with float64 must not become that first. */
-static void integers_with_float64_keep_their_digits(void **state)
+/* 2^24 + 1 is not a float32: integers combined with float64 must not become that first. */
+static void integers_beside_float64_keep_their_digits(void **state)
 {
     const int64_t large[2] = {16777217, 16777219};
     ht_tensor *eye = ht_eye(2, 2, HT_FLOAT64, HT_NONE),

@@ -13,7 +13,7 @@ static double largest(ht_tensor *x)
     return ht_tensor_size(x) > 0 ? ht_item(ht_max(ht_abs(x), HT_NONE)) : 0;
 }
 
-/* Of rank 2 where `deficient`. */
+/* A matrix of rank 2 if `deficient`. */
 static ht_tensor *matrix(int64_t m, int64_t n, ht_dtype dtype, int split, bool deficient)
 {
     ht_tensor *x = random_matrix(m, n, dtype, HT_NONE, 3);
@@ -94,7 +94,7 @@ static void eigh_of_every_size_dtype_and_split(void **state)
             ht_scope_close(scope);
         }
     }
-    for (int split = 0; split < 2; split++) { /* one eigenvalue, none, and two far apart */
+    for (int split = 0; split < 2; split++) { /* one eigenvalue, none, and two that differ much */
         check_eigh(ht_eye(9, 9, HT_FLOAT64, split));
         check_eigh(ht_zeros(HT_SHAPE(9, 9), HT_FLOAT32, split));
         check_eigh(
@@ -194,7 +194,7 @@ static void polar_factors(void **state)
     }
 }
 
-/* Of matrices of rank 6, samples see all. */
+/* Random samples see all of a matrix of rank 6. */
 static void randomised_decompositions_of_low_rank_are_exact(void **state)
 {
     ht_tensor *x = ht_matmul(random_matrix(40, 6, HT_FLOAT64, HT_NONE, 1),

@@ -83,7 +83,7 @@ static void hierarchical_svd_keeps_what_is_large(void **state)
     }
 }
 
-/* Column by column, and so many at once. */
+/* Column by column, and several at once. */
 static void columns_that_come_later_are_as_if_they_had_been_there(void **state)
 {
     (void)state;

@@ -103,7 +103,7 @@ static void other_rank_counts(void **state)
     ht_release(half);
 }
 
-/* Process-local tensors that ranks do not have alike: rank 0's, not a part of each. */
+/* Process-local tensors that differ between ranks: rank 0's are saved, not a part of each. */
 static void rank_0_decides(void **state)
 {
     ht_value *map = ht_value_map(), *loaded;

@@ -70,7 +70,7 @@ static void the_last_k_are_kept(void **state)
     assert_true(number_in(path, false) == 6);
 }
 
-/* Those of the ages in `gone` are missing or damaged. */
+/* Files of the ages in `gone` are missing or damaged. */
 static void the_newest_good_one_is_found_over_gaps(void **state)
 {
     ht_checkpoint_options options = ht_checkpoint_options_default();
@@ -130,7 +130,7 @@ static void permissions_stay(void **state)
     assert_int_equal(info.st_mode & 0777, 0600);
 }
 
-/* Through two of them, one relative; FILE.1 is next to the file. */
+/* Through two links, one of them relative; FILE.1 is in the folder of the real file. */
 static void a_symbolic_link_stays(void **state)
 {
     char first[96], second[96];
@@ -158,7 +158,7 @@ static void a_symbolic_link_stays(void **state)
     if (ht_test_rank == 0)
         assert_int_equal(unlink(path) + mkdir(path, 0700), 0);
     ht_barrier(HT_COMM_WORLD);
-    assert_true(number_in(first, true) == 1); /* next to what is not a file, too */
+    assert_true(number_in(first, true) == 1); /* also when the path is not a regular file */
     ht_barrier(HT_COMM_WORLD);
     if (ht_test_rank == 0)
         assert_int_equal(unlink(first) + unlink(second) + rmdir(path), 0);

@@ -172,7 +172,7 @@ static void other_files_are_not_read(void **state)
     assert_refused_as_state(": w has its elements in other files, which libht does not read");
 }
 
-/* Of two, the second one. */
+/* Removes the second of two items. */
 static void half_a_list(hid_t file)
 {
     hid_t list = H5Gcreate2(file, "list", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -182,7 +182,7 @@ static void half_a_list(hid_t file)
     H5Gclose(list);
 }
 
-/* Its error is the one that is told, also where another file was tried before. */
+/* Its error is reported, also where another file was tried before. */
 static void lists_have_no_gaps(void **state)
 {
     char expected[128];
@@ -337,7 +337,7 @@ static void text_attribute(hid_t file)
     set_text(file, "author", "somebody");
 }
 
-/* They are no numbers, and no concern of the library's in files that others made. */
+/* Files of other programs may have attributes that are not numbers; the library ignores them. */
 static void attributes_that_are_no_numbers(void **state)
 {
     ht_module *net = make_net();

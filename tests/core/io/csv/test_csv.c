@@ -74,7 +74,7 @@ static void assert_shape(ht_tensor *x, int64_t rows, int64_t columns)
     assert_int_equal(ht_tensor_shape(x)[1], columns);
 }
 
-/* 1, 2, 3, ... in every case, after so many lines of a header. */
+/* 1, 2, 3, ... in every case, after some lines of a header. */
 static void line_ends_headers_and_separators(void **state)
 {
     static const struct {
@@ -94,7 +94,7 @@ static void line_ends_headers_and_separators(void **state)
                   "1",
                   0, 1, 1, ','},
                  {"\xef\xbb\xbf", 0, 0, 0, ','},
-                 {"\"\n1\"\n", 0, 1, 1, ','}, /* a byte on each of so many ranks */
+                 {"\"\n1\"\n", 0, 1, 1, ','}, /* a byte on each of the first ranks */
                  {"\xef\xbb\xbfx\ty\n1\t2\n3\t4\n", 1, 2, 2, '\t'},
                  {"1 2 3\n4 5 6\n", 0, 2, 3, ' '},
                  {"\n\n1,2\n\r\n  \n3,4\n\n\n5,6\n\n\n", 0, 3, 2, ','},

@@ -170,7 +170,8 @@ static void a_group_is_not_replaced(void **state)
     remove_path();
 }
 
-/* Every rank its own tensor to one file: it is one of theirs, whole, and no other file is left. */
+/* Every rank saves its own tensor to one file: the file is one of theirs, intact, and no other file
+ * is left. */
 static void local_tensors_to_one_file(void **state)
 {
     int64_t shape[] = {1000};
@@ -193,7 +194,8 @@ static void local_tensors_to_one_file(void **state)
     remove_path();
 }
 
-/* One rank reads all of it for itself, and the others do not come here; told where, some do. */
+/* One rank loads all of it for itself, and the others make no call; then the ranks of one
+ * communicator load it. */
 static void a_rank_may_load_for_itself(void **state)
 {
     ht_tensor *x = numbers(HT_FLOAT32), *mine;
@@ -283,8 +285,8 @@ static ht_status save_refused(ht_tensor *x, const char *mode, int64_t *failed)
     return status;
 }
 
-/* Nobody waits inside HDF5 for a rank that could not write, and the file is as it was. Which ranks
- * write is up to MPI. */
+/* No rank waits inside HDF5 for a rank that could not write, and the file stays as it was. Which
+ * ranks write is up to MPI. */
 static void a_write_may_fail_on_one_rank(void **state)
 {
     static const char *const modes[] = {"w", "a"};
@@ -309,7 +311,7 @@ static void a_write_may_fail_on_one_rank(void **state)
     remove_path();
 }
 
-/* What is said of a file that was cut. */
+/* The message about a file that was cut. */
 static void a_file_that_was_cut(void **state)
 {
     struct stat info;
@@ -431,8 +433,8 @@ static void complex_numbers_stay_complex(void **state)
     remove_path();
 }
 
-/* Replacing a file is no reason to show it to others, or to cut the way to it; what stands where it
- * is written meanwhile is not followed. */
+/* A replaced file keeps its permissions and its links; a link at the path of the temporary file is
+ * not followed. */
 static void permissions_and_links_stay(void **state)
 {
     ht_tensor *x = numbers(HT_FLOAT32);

@@ -13,7 +13,7 @@
 /* Rank 0 writes, all wait. */
 static void write_bytes(const char *path, const void *bytes, size_t count)
 {
-    ht_barrier(HT_COMM_WORLD); /* the others have read what was there */
+    ht_barrier(HT_COMM_WORLD); /* the others have read the earlier file */
     if (ht_test_rank == 0) {
         FILE *file = fopen(path, "wb");
 
@@ -24,7 +24,7 @@ static void write_bytes(const char *path, const void *bytes, size_t count)
     ht_barrier(HT_COMM_WORLD);
 }
 
-/* A file of this header and so many bytes 0, 1, 2, ... after it. */
+/* A file of this header and of `bytes` bytes 0, 1, 2, ... after it. */
 static inline void write_header(const char *path, const char *header, int bytes)
 {
     char file[2048] = {0};

@@ -86,7 +86,7 @@ static bool same_bytes(ht_tensor *a, ht_tensor *b)
     return memcmp(ht_test_data(a), ht_test_data(b), (size_t)ht_tensor_nbytes(a)) == 0;
 }
 
-/* Whatever a part of the ranks draws by itself, the world goes on together. */
+/* After some ranks have drawn by themselves, the world still draws the same numbers. */
 static void each_communicator_counts_its_own_draws(void **state)
 {
     ht_comm *part = ht_comm_split(HT_COMM_WORLD, ht_test_rank % 2, 0);

@@ -55,8 +55,9 @@ static void numbers_raise_the_kind_and_not_the_size_of_a_dtype(void **state)
     }
 }
 
-/* Where tensors without axes raise the kind, a number does no more than with others. */
-static void numbers_with_tensors_without_axes(void **state)
+/* Tensors without axes raise the kind of a result; a number does so no more than in operations with
+ * other tensors. */
+static void numbers_beside_tensors_without_axes(void **state)
 {
     ht_tensor *point = ht_full(0, NULL, 3, HT_FLOAT32, HT_NONE);
     ht_tensor *n = ht_full(0, NULL, 3, HT_INT32, HT_NONE);
@@ -114,7 +115,7 @@ static void out_of_range_is_an_error(void **state)
     assert_int_equal(ht_tensor_dtype(ht_add(integers(7, HT_INT64), ht_scalar(0x1p63))), HT_FLOAT32);
 }
 
-/* With an empty tensor, and a rank that has no part, too. */
+/* With an empty tensor, and on a rank without a part, too. */
 static void out_of_range_is_an_error_of_no_elements(void **state)
 {
     ht_tensor *none = ht_ones(HT_SHAPE(0, 4), HT_UINT8, 0),
@@ -163,7 +164,7 @@ static void numbers_as_left_right_and_third_operands(void **state)
     assert_true(ht_item(ht_where(ht_scalar(1), ht_scalar(2), ht_scalar(3))) == 2);
 }
 
-/* alpha times a number is one in a's dtype, as it is with a tensor. */
+/* alpha times a number is computed in a's dtype, as it is with two tensors. */
 static void multiples_are_added_in_place(void **state)
 {
     ht_tensor *x = ht_arange(0, 3, 1, HT_FLOAT32, 0), *n = integers(odd, HT_INT64);

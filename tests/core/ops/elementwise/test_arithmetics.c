@@ -151,7 +151,7 @@ static void the_least_number_has_no_opposite(void **state)
     }
 }
 
-/* The quotient of rounded numbers is not rounded up to the next whole one. */
+/* The quotient of rounded numbers is not rounded up to the next integer. */
 static void floors_are_those_of_exact_quotients(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void complex_powers(void **state)
     ht_test_expect(ht_imag(y), (double[]){0, 0, 4, 1}, 1e-14);
 }
 
-/* Of Re(w a^b) PyTorch's convention has the conjugates of the derivatives. */
+/* In PyTorch's convention, the gradient of Re(w a^b) has the conjugates of the derivatives. */
 static void complex_powers_have_gradients(void **state)
 {
     const double complex w = 0.5 - 2 * _Complex_I, base[] = {1 + 2 * _Complex_I, -0.5, 0},
@@ -261,7 +261,7 @@ static ht_tensor *of_both(ht_tensor *inputs[], void *user)
     return ((binary_fn **)user)[0](inputs[0], inputs[1]);
 }
 
-/* Of operands where nothing jumps: both signs of the first one where the function has a slope
+/* Operands where no function jumps: both signs of the first one where the function has a slope
  * there. */
 static void gradients_are_those_of_differences(void **state)
 {
@@ -348,9 +348,9 @@ static void nansum_and_nanprod_of_nan_alone_are_0_and_1(void **state)
     HT_TEST_EXPECT_ERROR(ht_nanprod(NULL, 0), HT_ERR_ARGUMENT, "ht_nanprod: x");
 }
 
-/* Integers with operands that have gradients: slopes are of the numbers that the function was
- * computed with, which do not wrap around and have all digits of the result. */
-static void slopes_with_integers(void **state)
+/* Integers combined with operands that have gradients: slopes use the numbers that the function was
+ * computed with. Those do not wrap around, and have all digits of the result. */
+static void slopes_beside_integers(void **state)
 {
     static const struct row {
         ht_tensor *(*f)(ht_tensor *, ht_tensor *);

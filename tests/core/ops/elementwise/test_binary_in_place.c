@@ -44,7 +44,7 @@ static int split_of(int i)
     return i < 0 ? HT_NONE : i;
 }
 
-/* Of either sign, and no whole numbers; of integers some 20. */
+/* Numbers of either sign that are not integers; for integer dtypes about 20. */
 static ht_tensor *operand(const struct row *op, int ndim, const int64_t *shape, int split,
                           uint64_t seed)
 {

@@ -173,7 +173,7 @@ static void other_dtypes_are_errors(void **state)
     }
 }
 
-/* What integers cannot hold, and the parts of complex numbers, are not written over them. */
+/* Results that integers cannot represent, or complex ones, are not written over real numbers. */
 static void in_place_refuses_a_dtype_that_cannot_hold_the_result(void **state)
 {
     (void)state;

@@ -130,8 +130,8 @@ static void nan_is_close_to_nan_if_told(void **state)
     ht_test_expect(ht_isclose(u, v, 1e-5, 1e-8, true), (double[]){1, 1, 1}, 0);
 }
 
-/* Integers differ by what they differ by, beyond what double tells apart, and over the whole range.
- */
+/* Integers are compared by their exact difference, also where doubles would be equal, over the
+   complete range. */
 static void integers_are_close_exactly(void **state)
 {
     const int64_t n = (INT64_C(1) << 53) + 1, a[] = {n, n, INT64_MIN, 100},
@@ -242,7 +242,7 @@ static void any_and_all_along_each_axis(void **state)
         }
 }
 
-/* Of more ranks than rows, too. */
+/* On more ranks than rows, too. */
 static void all_of_nothing_is_true_and_any_is_false(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void options_that_do_not_apply_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(ht_all_ext(NULL, NULL), HT_ERR_ARGUMENT, "ht_all_ext: x");
 }
 
-/* Truth has no gradient: what it is made of is not needed any more. */
+/* Truth has no gradient, so its operands are not kept. */
 static void logical_results_have_no_gradient(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0);

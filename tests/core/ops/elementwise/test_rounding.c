@@ -94,7 +94,7 @@ static void complex_numbers_have_no_bounds(void **state)
                          "ht_clip_ext: not defined for complex64");
 }
 
-/* Of one element most ranks have none: the error is theirs all the same. */
+/* Most ranks have no part of one element, and still return the error. */
 static void all_ranks_refuse_what_is_no_number(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(1), HT_FLOAT32, 0);
@@ -165,7 +165,7 @@ static void nan_and_infinities_become_numbers(void **state)
     }
 }
 
-/* A number is negligible against what it is rounded to. */
+/* A number far below the rounding unit becomes 0. */
 static void far_decimals_leave_zero(void **state)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};

@@ -83,7 +83,7 @@ static void views_and_slabs_that_are_not_canonical(void **state)
     assert_int_equal(ht_tensor_dtype(y), HT_INT8);
 }
 
-/* What is not 0 is set, and a and b promote as the mask has no say. */
+/* Each element other than 0 is set; a and b promote without the mask. */
 static void dtypes_of_masks_and_of_results(void **state)
 {
     static const double marks[] = {0, -0.0, 0.25, NAN, -3};
@@ -167,7 +167,7 @@ static void nan_of_the_other_branch_does_not_leak(void **state)
     assert_null(ht_tensor_grad(mask));
 }
 
-/* Of complex numbers, and of one of a lower kind, whose gradient is real. */
+/* Gradients of complex numbers, and of an operand of a lower kind, whose gradient is real. */
 static void gradients_have_the_dtype_of_their_operand(void **state)
 {
     ht_tensor *mask = ht_array((double[]){1, 0}, HT_SHAPE(2), HT_FLOAT64, 0), *y;

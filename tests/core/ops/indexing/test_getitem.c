@@ -4,8 +4,8 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
-/* Keys of a tensor of shape (6, 4, 5), and what NumPy's x[key] has: its shape, of each axis of x
- * the indices that are left, in order, and which of the result's axes they make. */
+/* Keys of a tensor of shape (6, 4, 5), and NumPy's x[key]: its shape, the remaining indices of each
+ * axis of x, in order, and the result's axes that they make. */
 enum { AXES = 3, NO = -1 };
 
 static const int64_t shape[AXES] = {6, 4, 5};

@@ -9,8 +9,8 @@
 #include "ht_test.h"
 #include "tensor_check.h"
 
-/* Keys with tensors, as they are written in Python, and what NumPy's x[key] has of x, whose
- * elements are 0 ... 59 in shape (4, 5, 3). */
+/* Keys with tensors, written as in Python, and NumPy's x[key] for x of the elements 0 ... 59 in
+ * shape (4, 5, 3). */
 enum { SIZE = 60, MOST = 120, ITEMS = 5 };
 
 typedef struct golden_key {
@@ -276,7 +276,7 @@ static void gradients(void **state)
     }
 }
 
-/* What the header promises of splits. */
+/* The header's rules for splits of results. */
 static void splits_of_results(void **state)
 {
     ht_scope *scope = ht_scope_open();

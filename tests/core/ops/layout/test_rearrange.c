@@ -210,7 +210,7 @@ static void tensors_of_one_axis(void **state)
     }
 }
 
-/* What ends beyond all places, comes a million times, or is asked for without end. */
+/* Repeats that exceed the range, occur a million times, or have no end. */
 static void extreme_counts_and_places(void **state)
 {
     ht_scope *scope = ht_scope_open();

@@ -11,7 +11,7 @@
 
 enum { ROWS = 23, COLUMNS = 5, SIZE = ROWS * COLUMNS };
 
-/* Steps of 1 / 1024, which float64 resolves at a mean of a million, so that nothing is rounded. */
+/* Steps of 1 / 1024, which float64 can add to a mean of a million, so that nothing is rounded. */
 static double step(int i)
 {
     return (double)(i * 7919 % 101 % 17 * (i % 3 + 1)) / 1024;

@@ -135,7 +135,8 @@ static void initial_values(void **state)
     ht_scope_close(scope);
 }
 
-/* What its dtype does not hold is no larger and no smaller one, on ranks without elements too. */
+/* An initial value outside the range of the dtype is refused in both directions, on ranks without
+ * elements too. */
 static void initial_values_are_in_range(void **state)
 {
     (void)state;

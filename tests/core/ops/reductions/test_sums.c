@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* The guarantees of the headers for sums, for every dtype: the same bits on any number of ranks
- * where partial sums are exact, else a bound, and the same bits each time. */
+/* The guarantees of the headers for sums, for every dtype. Exact partial sums give the same bits on
+ * any number of ranks; others keep a bound, and give the same bits each time. */
 #include <complex.h>
 #include <float.h>
 #include <math.h>
@@ -85,7 +85,7 @@ static void exact_sums_have_the_bits_of_one_process(void **state)
     }
 }
 
-/* Of any number of results, few or many, which take other ways. */
+/* Few results and many results are computed in different ways. */
 static void many_sums_have_the_bits_of_few(void **state)
 {
     static const int64_t widths[] = {10, 3000, 300000};
@@ -201,7 +201,7 @@ static void means_of_integers_are_exact(void **state)
     ht_scope_close(scope);
 }
 
-/* What makes one pass over the elements go wrong: element i of n. */
+/* Numbers for which a single pass over the elements gives a wrong result: element i of n. */
 static double hard_number(int kind, int64_t i, int64_t n)
 {
     const double noise = sin((double)(i * i % 9973));
@@ -415,7 +415,8 @@ static void gradients_of_many_elements_in_16_bits(void **state)
     }
 }
 
-/* So many ones, and their sum in bfloat16, which does not hold the parts of two or three ranks. */
+/* Numbers of ones, and their sum in bfloat16, which cannot represent the parts of two or three
+ * ranks. */
 static const struct {
     int64_t count;
     double sum;
