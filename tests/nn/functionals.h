@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions of ht/functional.h, a row each: what one is called with. Tests of gradients, splits,
- * dtypes, layouts, bad operands and memory walk through the rows. */
+ * The functions of ht/functional.h, a row each: what one is called with. Tests of gradients,
+ * splits, dtypes, layouts, bad operands and memory walk through the rows. */
 #ifndef HT_NN_FUNCTIONALS_H
 #define HT_NN_FUNCTIONALS_H
 
@@ -40,8 +40,8 @@ extern const nn_functional nn_functionals[]; /* ended by a name that is NULL */
  * HT_COMM_WORLD. A leaf that requires gradients, if it has one. */
 ht_tensor *nn_operand_of(const nn_functional *f, int i, ht_dtype dtype, int split);
 
-/* Each element of x twice, along a new last axis; and of that the first ones, a view whose elements
- * are 2 apart. Differentiable. */
+/* Each element of x twice, along a new last axis; the result is the view of every second element.
+ * Differentiable. */
 ht_tensor *nn_doubled(ht_tensor *x);
 ht_tensor *nn_every_second(ht_tensor *doubled);
 

@@ -6,7 +6,8 @@
 
 static const int64_t matrix[] = {4, 3};
 
-/* The first error of a program: some calls begin by forgetting what nobody has looked at. */
+/* The first error of a program: some calls begin by clearing an error that the program has not
+ * read. */
 static ht_status first;
 char ht_test_first_message[1024];
 

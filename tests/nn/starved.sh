@@ -1,13 +1,15 @@
 #!/bin/sh
-# The n-th allocation fails, on each of two ranks in turn, in a program of the core and in one that trains, until n is beyond
-# the last one: for some n, or under `make check-long` for each. Whatever it was for, the job ends with a message that says so.
+# The n-th allocation fails, on each of two ranks in turn, in a program of the core and in one that trains. The number n
+# grows beyond the last allocation: some n, or each under `make check-long`. For any purpose of that memory, the job
+# ends with a message that says so.
 set -u
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# starve PROGRAM HANDLER OF RANK: OF is "" for every allocation, ":tensors" for those of tensors. What is wrong is in .found.
+# starve PROGRAM HANDLER OF RANK: OF is "" for every allocation, ":tensors" for those of tensors. A failure is described
+# in .found.
 starve() {
     files="$work/$1-$2-$4"
     n=1

@@ -1,8 +1,8 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Memory for a tensor runs out at every place of a call in turn, with operands that have to be
- * copied first: an error, or what the call gives with memory; never a result without one of the
- * operands. */
+ * copied first. The result is an error, or the same as with memory: never one that misses an
+ * operand. */
 #include "core/tensor/tensor.h"
 #include "functionals.h"
 #include "nn_test.h"

@@ -60,7 +60,7 @@ static void item_tells_a_bad_target(void **state)
     assert_int_equal(ht_tensor_item(bad_loss(scores()), &value), HT_ERR_ARGUMENT);
     assert_message("ht_nll_loss: target 7 of row 1 is outside the 3 classes");
     assert_int_equal(ht_tensor_item(ht_ones(0, NULL, HT_FLOAT32, HT_LOCAL), &value), HT_SUCCESS);
-    assert_true(value == 1); /* it is told once */
+    assert_true(value == 1); /* it is reported once */
     end();
 }
 
@@ -94,7 +94,7 @@ static void an_optimizer_does_not_update_after_a_fault(void **state)
     end();
 }
 
-/* Nor an update that was given before somebody else was told. */
+/* Nor does an update, if another call reports the error first. */
 static void no_update_once_another_call_reported_the_fault(void **state)
 {
     const ht_backend *lag;
@@ -145,7 +145,7 @@ static void step_tells_what_is_known(void **state)
     assert_int_equal(ht_backward(loss), HT_SUCCESS);
     assert_int_equal(ht_optimizer_step(optimizer), HT_ERR_ARGUMENT);
     assert_message("ht_optimizer_step: ht_nll_loss: target 7 of row 1");
-    assert_int_equal(optimizer->entries[0].steps, 0); /* what was not made does not count */
+    assert_int_equal(optimizer->entries[0].steps, 0); /* a failed step does not count */
     assert_ones(x);
     ht_release(optimizer);
     end();

@@ -71,7 +71,7 @@ static void check(bool wrapped)
         setenv("LAG_FAULT", number, true);
         status = train(wrapped, &sum);
         unsetenv("LAG_FAULT");
-        if (ht_device_synchronize(ht_get_device()) != HT_SUCCESS) /* what is left over */
+        if (ht_device_synchronize(ht_get_device()) != HT_SUCCESS) /* the remaining devices */
             ht_error_clear();
         made += getenv("LAG_FAULT_MADE") != NULL;
         told += status != HT_SUCCESS;

@@ -295,7 +295,7 @@ static void test_relu_in_place_is_seen(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-/* What is dropped of a tensor does not depend on where its elements are. */
+/* Dropout drops the same elements of a tensor for every split. */
 static void test_dropout_of_any_split(void **state)
 {
     const int64_t shape[] = {5, 3, 4, 2};
@@ -399,7 +399,7 @@ static void expect_all(ht_tensor *x, double value)
     assert_true(ht_item(ht_max(x, HT_NONE)) == value);
 }
 
-/* Sums of so many ones, of which bfloat16 does not hold the parts of two or three ranks. */
+/* Sums of ones, of which bfloat16 cannot represent the parts of two or three ranks. */
 static void test_gradients_of_16_bits_are_rounded_once(void **state)
 {
     static const struct {

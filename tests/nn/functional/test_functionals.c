@@ -108,7 +108,7 @@ static void expect_same(ht_tensor *a, ht_tensor *b, double tolerance)
     ht_test_expect_same(ht_astype(a, HT_FLOAT64), ht_astype(b, HT_FLOAT64), tolerance);
 }
 
-/* As the same case without splits, as it is and in float64 has them. */
+/* Compares with the same case without splits, with the same layout and in float64. */
 static void check_same(test_case *c, ht_dtype dtype, double tolerance)
 {
     test_case plain = {c->f, c->given, 0, as_it_is};

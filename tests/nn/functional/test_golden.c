@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Rows of the table of functionals give PyTorch's values and gradients, whole and split. */
+/* Rows of the table of functionals give PyTorch's values and gradients, unsplit and split. */
 #include <string.h>
 
 #include "golden/layers.h"

@@ -149,8 +149,8 @@ static void empty_batches(void **state)
     assert_int_equal(ht_backward(ht_cross_entropy_ext(x, classes, NULL)), HT_SUCCESS);
 }
 
-/* One sample without a batch may have a target (1), which makes its loss (1); a scalar is one class,
- * and has nobody to keep a margin to. */
+/* One sample without a batch may have a target (1), which makes its loss (1). A scalar is one
+ * class, and has no other class for a margin. */
 static void margins_of_one_sample(void **state)
 {
     ht_tensor *x = ht_array((double[]){0.25, 0, 0.5}, HT_SHAPE(3), HT_FLOAT64, HT_LOCAL);

@@ -184,7 +184,7 @@ static void means_of_equal_elements_are_those(void **state)
     ht_test_expect(ht_adaptive_avg_pool(x, (int64_t[]){2}), (double[]){value, value}, 0);
 }
 
-/* Linear modes leave an axis that keeps its length alone: rows next to an infinite one stay
+/* Linear modes do not change an axis that keeps its length: rows next to an infinite one stay
  * finite. */
 static void an_axis_of_the_same_length_is_copied(void **state)
 {

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Every functional refuses each of its operands that is not as it should be, on all ranks and in
- * the words of its own name, and takes what it claims to take. */
+/* Every functional refuses each of its operands that is invalid, on all ranks and with its own name
+ * in the message. It takes all operands that it claims to take. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ enum fault {
     SPLIT,    /* along the last axis */
     ABSENT,
     DEVICE, /* another than the first operand's */
-    RANKS,  /* process-local with others */
+    RANKS,  /* process-local, with operands that are not */
     FAULTS
 };
 
@@ -40,8 +40,8 @@ static const ht_status codes[FAULTS] = {
     {name, "target", LONGER, "x is (4, 3), target is (5, 3), expected the same shape"}
 /* clang-format on */
 
-/* What is refused, in addition to what no functional takes (the last three faults) and
- * what is_floating says; all else is taken. */
+/* Faults that are refused, in addition to those that all functionals refuse (the last three) and
+ * those that is_floating lists; all others are taken. */
 static const struct refusal {
     const char *functional, *operand;
     enum fault fault;
@@ -184,7 +184,7 @@ static bool is_floating(const nn_functional *f)
     return f->operands[0].dtype == HT_FLOAT64;
 }
 
-/* Floating for class numbers, integer for what comes first, of another precision with that. */
+/* Floating for class numbers, integer for first operands, another precision for the others. */
 static ht_dtype other_dtype(ht_dtype dtype, bool first)
 {
     return dtype == HT_FLOAT64 && first ? HT_INT64 : HT_FLOAT32;
@@ -209,7 +209,7 @@ static ht_tensor *make(const nn_operand *operand, bool first, enum fault fault)
     return fault == RANKS ? ht_tensor_local(x) : x;
 }
 
-/* What is said of operand i with this fault; false: nothing. */
+/* The message about operand i with this fault; false: none. */
 static bool expected(const nn_functional *f, int i, enum fault fault, char text[256])
 {
     const char *first = f->operands[0].name, *name = f->operands[i].name;
@@ -258,7 +258,7 @@ static void test_bad_operands(void **state)
         for (int i = 0; i < f->count && !f->variant; i++) {
             for (enum fault fault = NONE; fault < FAULTS; fault++) {
                 if ((i == 0 && fault >= DEVICE) || (fault == RANKS && ht_test_size == 1))
-                    continue; /* it is the only one */
+                    continue; /* there is no other operand */
                 check(f, i, fault);
             }
         }

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Results of functions that run on other shapes than they return are no views: they can be resplit,
- * and written in place. */
+/* Functions that compute in other shapes than that of their result return no views: results can be
+ * resplit, and written in place. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"
@@ -13,7 +13,7 @@ static ht_tensor *numbers(int ndim, const int64_t shape[], int split)
     return ht_test_randn(ndim, shape, HT_FLOAT32, split, 3);
 }
 
-/* A batch of images with so many axes, or without the batch axis. */
+/* A batch of images with `spatial` axes, or one image without the batch axis. */
 static ht_tensor *images(int spatial, bool batched, int split)
 {
     static const int64_t shape[] = {N, 2, 4, 4, 4};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the table of functionals: recurrent networks, with the batch first, and cells. mode: of a
- * network, what is changed; number: the length of h that is projected. */
+ * Rows of the table of functionals: recurrent networks, with the batch first, and cells. mode: the
+ * changed option of a network; number: the length of h that is projected. */
 #ifndef HT_NN_FUNCTIONALS_RECURRENT_H
 #define HT_NN_FUNCTIONALS_RECURRENT_H
 

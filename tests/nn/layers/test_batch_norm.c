@@ -38,7 +38,7 @@ static void check_buffer(const char *name, ht_tensor *x, void *user)
         ht_test_expect(x, strcmp(name, "running_mean") == 0 ? e->mean : e->var, 1e-13);
 }
 
-/* A share of a gradient, made whole. */
+/* Sums the shares of a gradient. */
 static ht_tensor *sum_of(ht_tensor *share, bool over_ranks)
 {
     ht_tensor *sum = ht_copy(ht_detach(share));
@@ -48,7 +48,7 @@ static ht_tensor *sum_of(ht_tensor *share, bool over_ranks)
     return sum;
 }
 
-/* `sync`: on all ranks, each with its part of the batch of two, which is none for some. */
+/* `sync`: on all ranks, each with its part of the batch of two, which is empty on some. */
 static void check(bool cumulative, bool channels_last, bool sync, const struct expected *e)
 {
     ht_scope *scope = ht_scope_open();
@@ -162,7 +162,7 @@ static void without_running_statistics_evaluation_uses_the_batch(void **state)
     ht_release(layer);
 }
 
-/* Of SyncBatchNorm, too. */
+/* For SyncBatchNorm, too. */
 static void the_bias_can_be_left_out(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static ht_tensor *train_on(ht_module *layer, ht_tensor *x)
     return y;
 }
 
-/* What lies deeper is one more place of the same channel. */
+/* An element at another depth is one more place of the same channel. */
 static void a_volume_is_normalised_as_its_slices_side_by_side(void **state)
 {
     (void)state;

@@ -146,7 +146,7 @@ static void one_value_per_channel_in_all_is_an_error(void **state)
     ht_release(sync);
 }
 
-/* Mean loss over the whole batch: through the wrapper the gradients are those of one process. */
+/* Mean loss over the complete batch: through the wrapper the gradients are those of one process. */
 static void the_wrapper_averages_the_shares_once(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static ht_tensor *ones_of(int64_t channels)
     return ht_full_ext(2, shape, HT_NUM(1), HT_FLOAT32, HT_NONE, ht_get_device(), HT_COMM_SELF);
 }
 
-/* Two layers, so that each of them has to be told. */
+/* Two layers, so that each of them has to get the error. */
 static ht_status run_with(enum fault fault, bool fails, ht_module *const layers[2])
 {
     ht_tensor *x = ones_of(fails && fault == WRONG_SHAPE ? CHANNELS + 1 : CHANNELS), *y;
@@ -278,7 +278,7 @@ static ht_module *block_new(void)
     return block;
 }
 
-/* Of the block, then of a layer in it: all layers from there on are told. */
+/* A fault of the block, then of a layer in it: all layers from there on get the error. */
 static void a_failed_parametrization_on_one_rank_is_told_to_all(void **state)
 {
     static const char *const places[][2] = {{"", "scale"}, {"inner.0", "weight"}};

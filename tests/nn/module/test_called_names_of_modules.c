@@ -110,7 +110,8 @@
       DEVICE, "ht_vector_to_parameters: ")                                                         \
     X(ht_metric_result(NULL), ARGUMENT, "ht_metric_result: metric is NULL")
 
-/* Of a wrapped linear layer `net`, a tensor (2, 3), an optimizer's wrapper and its state. */
+/* The operands are a wrapped linear layer `net`, a tensor (2, 3), an optimizer's wrapper and its
+ * state. */
 #define TRAINING(X)                                                                                \
     X(ht_optim_wrapper_update_params(wrapper, x), SHAPE,                                           \
       "ht_optim_wrapper_update_params: the loss has shape (2, 3), expected one element")           \

@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
-/* Several observers stand around each forward of a module: they see it begin in their order and end
- * in the opposite one, with and without hooks, and also where it fails. */
+/* Several observers follow each forward of a module. They see it begin in their order and end in
+ * the opposite one, with and without hooks, and also where it fails. */
 #include <string.h>
 
 #include "nn/module/module.h"

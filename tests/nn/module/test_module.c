@@ -159,7 +159,7 @@ static void test_clone_stands_alone(void **state)
     assert_false(ht_module_is_training(copy));
     assert_true(ht_tensor_requires_grad(twin->scale));
 
-    /* The clone keeps its values when the original changes, and when it is gone. */
+    /* The clone keeps its values when the original changes, and when it is released. */
     ht_set_grad_enabled(false);
     ht_fill_(ht_module_find_parameter(net, "left.weight"), 7.0);
     ht_set_grad_enabled(true);
@@ -391,7 +391,8 @@ static void test_errors_name_the_layer(void **state)
     ht_release(net);
 }
 
-/* Two handles of one module that were views, one of them of what belongs to somebody else. */
+/* Two handles of one module that were views, one of them a view of memory that the module does not
+ * own. */
 static void views_get_memory_of_their_own(void **state)
 {
     ht_tensor *base = ones(4, HT_FLOAT32), *part = ht_narrow(base, 0, 1, 2);

@@ -138,8 +138,8 @@ static void test_a_checkpoint_is_named_as_one(void **state)
     ht_release(net);
 }
 
-/* Of a state, HDF5 is given nothing whose first bytes are damaged; of another file, nothing that
- * does not begin as HDF5 does. */
+/* Bytes reach HDF5 only if they begin as HDF5 does; for a state, also its first bytes must be
+ * undamaged. */
 static void test_damaged_first_bytes_are_refused(void **state)
 {
     ht_module *net = net_new(1);

@@ -37,7 +37,7 @@ static ht_conv_options conv_options(replay_run *r, int axes)
     return options;
 }
 
-/* The call of a convolution over so many axes. */
+/* The call of a convolution over `axes` axes. */
 #define CONV(name, axes)                                                   \
     static ht_tensor *call_##name(replay_run *r)                           \
     {                                                                      \

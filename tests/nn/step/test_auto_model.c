@@ -190,7 +190,7 @@ static void test_sync_bn_refuses_to_be_left_out(void **state)
     ht_release(model);
 }
 
-/* What a program relies on with many ranks, with one: options, true means, and the stop calls. */
+/* Options, exact means and the stop calls work on one rank as they do on many. */
 static void test_options_and_calls_on_any_number_of_ranks(void **state)
 {
     ht_use_device(ht_device_get("cpu"));

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Mixed precision's scale: a dynamic one by a table worked out by hand, a static one that changes
- * nothing, one rank's infinity that skips the update on all, and the state. */
+/* The scale of mixed precision: a dynamic one by a table worked out by hand, and a static one that
+ * changes nothing. One rank's infinity skips the update on all; the state. */
 #include "ht_test.h"
 
 #include <math.h>
@@ -180,7 +180,8 @@ static ht_status keep_local(ht_grad_bucket *bucket, int round, void *state)
     return HT_SUCCESS;
 }
 
-/* What one rank alone sees skips the update everywhere, else the ranks would drift apart. */
+/* An infinity on one rank alone skips the update on all, because the ranks would differ otherwise.
+ */
 static void test_one_ranks_infinity_skips_on_all(void **state)
 {
     ht_optim_wrapper_options options = dynamic();

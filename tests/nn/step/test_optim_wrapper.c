@@ -31,8 +31,8 @@ static ht_tensor *number(double x)
     return ht_array(&x, 2, shape, HT_FLOAT64, HT_LOCAL);
 }
 
-/* What one run is to do: by number of the loss, 1 to 10. With learning rate 1 and the gradients
- * 1, 2, ..., 10, each update takes the mean of its losses' numbers from the weight. */
+/* The actions of one run: by number of the loss, 1 to 10. With learning rate 1 and the gradients 1,
+ * 2, ..., 10, each update takes the mean of its losses' numbers from the weight. */
 struct table {
     int64_t accumulative_counts;
     double scales[LOSSES];
@@ -67,7 +67,7 @@ static ht_module *wrap(ht_module *model, ht_optimizer *optimizer, ht_averaging a
 }
 
 /* `averaging` < 0: no data-parallel wrapper. The gradient that arrives at the weight and the
- * reducer's own count tell what was done, whatever the optimizer wrapper says of itself. */
+ * reducer's own count prove the update, independent of the optimizer wrapper's report. */
 static void check_table(const struct table *table, int averaging)
 {
     ht_optim_wrapper_options options = ht_optim_wrapper_options_default();
@@ -170,8 +170,8 @@ static void test_rank_without_rows(void **state)
     ht_release(net);
 }
 
-/* Gradients (3, 4) once averaged, of norm 5: to 2 by norm, or each to 1; what is logged is the norm
- * before. Clipped once an update, after the accumulation: each of two losses alone has half of it.
+/* Gradients (3, 4) once averaged, of norm 5: to 2 by norm, or each to 1; the log has the norm
+   before. Clipped once an update, after the accumulation: each of two losses alone has half of it.
  */
 static void test_clips_the_averaged_gradient(void **state)
 {
@@ -246,7 +246,7 @@ static void test_clips_groups_added_later(void **state)
     ht_release(first);
 }
 
-/* A state from between two updates: the next one is a mean of what is left of its losses. */
+/* A state saved between two updates: the next update is a mean of the remaining losses. */
 static void test_state(void **state)
 {
     ht_optim_wrapper_options options = ht_optim_wrapper_options_default();

@@ -1,7 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Steps on values: the losses' rules, the preprocessor, both ways to give forward, the log; the
- * same parameters as a loop written out; parameters that the loss does not reach; misuse. */
+/* Steps on values: the losses' rules, the preprocessor, both ways to give forward, and the log. The
+ * parameters equal those of a loop written out. Also: parameters that the loss does not reach, and
+ * misuse. */
 #include <stdio.h>
 
 #include "nn/parallel/data/data_parallel_errors.h"
@@ -365,9 +366,9 @@ static void test_a_null_without_an_error_is_told_to_all(void **state)
         check_silence((enum silence)(way / 4), way & 1, way & 2);
 }
 
-/* How the last rank comes to a step without a loss: an error took its data, or its options are none;
- * an error behind the model takes the loss; it has no model, of which its wrapper knows, or no wrapper.
- */
+/* How the last rank comes to a step without a loss. An error took its data, or its options are
+   NULL. An error behind the model takes the loss. It has no model, although its wrapper has one, or
+   no wrapper. */
 enum loss { NO_DATA, NO_OPTIONS, NO_LOSS, NO_MODEL, NO_WRAPPER, LOSSES };
 
 static ht_value *forward_failing(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)

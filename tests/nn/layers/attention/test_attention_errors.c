@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* Layers of several modules that exchange with other ranks: an error on one rank, before or between
- * those modules, is told to all. The others would wait for it until the deadline. */
+ * those modules, is reported to all. The others would wait for it until the deadline. */
 #include "nn/nn_test.h"
 
 enum { ROWS = 2, CHANNELS = 3, FEATURES = 4 };

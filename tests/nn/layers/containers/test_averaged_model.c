@@ -27,7 +27,7 @@ static void add(ht_tensor *x, const double values[], ht_dtype dtype)
     ht_set_grad_enabled(was);
 }
 
-/* The steps of the reference: 0.3f and -0.7f, then what is added before each update. */
+/* The steps of the reference: 0.3f and -0.7f, then the number that is added before each update. */
 static void step(ht_module *net, int i)
 {
     add(ht_module_find_parameter(net, "0.weight"), (double[]){0.37 * i, -0.11 * i * i}, HT_FLOAT64);

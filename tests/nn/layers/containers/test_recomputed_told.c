@@ -10,12 +10,13 @@
 
 enum { ROWS = 6, FEATURES = 4 };
 
-/* Where the last rank fails: a hook on the result, on the layer that waits, or on what the module
- * gets; an input that was written; a module that fails in its second run, before the layer that
+/* Where the last rank fails: a hook on the result, on the layer that waits, or on the module's
+ * input; an input that was written; a module that fails in its second run, before the layer that
  * waits or behind it. SHAPE: the gradient of the hook does not fit, so that no step follows. */
 enum fault { RESULT, RESULT_SHAPE, LAYER_SHAPE, BEHIND, WRITTEN, RUN_BEFORE, RUN_AFTER, FAULTS };
 
-/* What that rank gets, and the others, who wait for it unless it fails behind their last sum. */
+/* The status of that rank, and of the others, which wait for it unless it fails behind their last
+ * sum. */
 static const ht_status codes[FAULTS][2] = {
     {HT_ERR_IO, HT_ERR_STATE}, {HT_ERR_SHAPE, HT_ERR_STATE}, {HT_ERR_SHAPE, HT_ERR_STATE},
     {HT_ERR_IO, HT_SUCCESS},   {HT_ERR_STATE, HT_ERR_STATE}, {HT_ERR_IO, HT_ERR_STATE},
@@ -203,8 +204,8 @@ static void a_rank_without_a_loss_tells_the_others(void **state)
     }
 }
 
-/* How it loses its loss: the seed does not fit; it is no scalar, or depends on nothing; it is NULL
- * after an error. */
+/* How it loses its loss: the seed does not fit; the loss has several elements, or depends on
+ * nothing; it is NULL after an error. */
 enum refusal { SEED, VECTOR, CONSTANT, MISSING, REFUSALS };
 
 static ht_status refuse(ht_tensor *y, enum refusal how)

@@ -9,9 +9,9 @@
 
 enum { ROWS = 6, WIDE = 4, NARROW = 3 };
 
-/* Where the last rank fails. f returns NULL in its second run before the layers that wait, between
- * them or behind them, or it runs them in another order; the input of f is written before that; the
- * input cannot be used in the first run. */
+/* Where the last rank fails. In its second run f returns NULL before the layers that wait, between
+ * them or behind them, or it runs them in another order. Or the input of f is written before that,
+ * or is invalid in the first run. */
 enum fault { NONE, BEFORE, BETWEEN, BEHIND, ORDER, WRITTEN, STALE, FAULTS };
 
 static enum fault fault;
@@ -174,7 +174,7 @@ static void a_rank_that_fails_alone_tells_the_others(void **state)
     }
 }
 
-/* Nets whose second runs are in one another, by what is last in the outer one. */
+/* Nets with nested second runs, by the last layer of the outer one. */
 static ht_module *net_of(int kind)
 {
     ht_module *items[4] = {waiting(WIDE), ht_nn_linear(WIDE, NARROW), NULL, NULL};
@@ -246,7 +246,7 @@ static ht_tensor *reduce_forward(ht_module *self, ht_tensor *x)
 
 static const ht_module_type reducing = {.name = "Reducing", .forward = reduce_forward};
 
-/* Without rows its gradients are none, and yet others wait for it in the second run. */
+/* A rank without rows adds gradients of 0, and yet others wait for it in the second run. */
 static void a_rank_without_rows_comes_to_the_exchange(void **state)
 {
     ht_module *net = ht_nn_recomputed(ht_nn_sequential(

@@ -78,7 +78,7 @@ static void running_statistics_are_means_over_samples(void **state)
     ht_release(norm);
 }
 
-/* Of all ranks. */
+/* Statistics of the batch over all ranks. */
 static void running_statistics_of_a_split_batch(void **state)
 {
     ht_tensor *x = ht_array((double[]){1, 3, 2, 6}, HT_SHAPE(2, 1, 2), HT_FLOAT64, 0);

@@ -32,7 +32,7 @@ static ht_module *filled(ht_module *layer)
     return layer;
 }
 
-/* What a layer should give; a NULL original or vector is not there. */
+/* The expected result of a layer; NULL for an original or vector that does not exist. */
 typedef struct expected {
     const double *y, *x, *original, *original0, *original1, *u, *v, *weight;
 } expected;

@@ -3,7 +3,7 @@
 /* Hooks of the backward pass see all gradients of a module's inputs and outputs, and replace them. */
 #include "nn/nn_test.h"
 
-/* What a hook has seen: sums of gradients, and -1 for none. */
+/* The sums of gradients that a hook has seen, and -1 for none. */
 struct seen {
     int calls, inputs, outputs;
     double input[3], output[3];

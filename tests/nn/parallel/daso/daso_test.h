@@ -9,7 +9,7 @@
 #include "nn/parallel/data/data_parallel_test.h"
 #include "nn/parallel/daso/daso.h"
 
-/* The world, as nodes of so many ranks (the last may have fewer). Owned. */
+/* The world, as nodes of `ranks` ranks (the last may have fewer). Owned. */
 static inline ht_comm *nodes_of(int ranks)
 {
     char text[16];
@@ -63,7 +63,7 @@ static inline ht_value *trainable(ht_module *module)
     return ht_value_tensors(2, list);
 }
 
-/* A model under DASO on nodes of so many ranks. */
+/* A model under DASO on nodes of `ranks` ranks. */
 struct setting {
     ht_comm *comm;
     ht_module *net, *model;

@@ -86,7 +86,7 @@ static void test_merge_of_unequal_nodes(void **state)
     end(&s);
 }
 
-/* What is outstanding is received before the next is sent, however long the wait. */
+/* An outstanding message is received before the next is sent, however long the wait. */
 static void test_receives_before_it_sends(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
@@ -123,7 +123,7 @@ static void test_chunks(void **state)
     }
 }
 
-/* Of parameters and buffers; and every rank has the bits of rank 0. */
+/* The mean of parameters and buffers; and every rank has the bits of rank 0. */
 static void test_blocking_mean(void **state)
 {
     ht_daso_options o = options_of(4, 4, HT_FLOAT32);
@@ -335,7 +335,7 @@ static void test_all_ranks_see_what_is_not_finite(void **state)
     }
 }
 
-/* Receives what is outstanding, makes all ranks alike, and begins with the first epoch and the
+/* Receives the outstanding message, makes all ranks equal, and begins with the first epoch and the
  * first group again. */
 static void test_reset(void **state)
 {
@@ -366,8 +366,8 @@ static void test_reset(void **state)
     end(&s);
 }
 
-/* What the program has loaded arrives with all its bits, and NaN that was exchanged is forgotten:
- * 16-bit differences count from what the ranks have at a reset. */
+/* Loaded parameters arrive with all their bits, and NaN that was exchanged is forgotten, because
+ * 16-bit differences count from the values at a reset. */
 static void test_loaded_parameters(void **state)
 {
     ht_daso_options o = options_of(4, 4, HT_BFLOAT16);
@@ -393,7 +393,7 @@ static ht_status try_options(const ht_daso_options *o, ht_optimizer *optimizer)
     return ht_error_get(NULL);
 }
 
-/* Every argument out of its range, with what is said of it. */
+/* Every argument out of its range, with its message. */
 static void test_arguments(void **state)
 {
     static const struct {
@@ -467,7 +467,7 @@ static void test_the_loader_says_how_long_an_epoch_is(void **state)
     loader = ht_dataloader_new(rows, &options);
     assert_int_equal(ht_dataloader_batches(loader), 3);
     assert_int_equal(ht_daso_set_loader(s.daso, loader), HT_SUCCESS);
-    /* One rank has none: all are told. */
+    /* One rank has no loader: all get the error. */
     expect(ht_daso_set_loader(s.daso, ht_test_rank == ht_test_size - 1 ? NULL : loader),
            HT_ERR_ARGUMENT, "ht_daso_set_loader: loader is NULL");
     for (int batch = 0; batch < 3; batch++)

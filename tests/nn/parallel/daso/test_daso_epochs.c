@@ -166,7 +166,8 @@ static void take_all(ht_log_level level, const char *line, void *text)
         strcat(strcat(text, strstr(line, "DASO: ")), "\n");
 }
 
-/* What a program may not have meant is said, once; and where a state has led to. */
+/* A likely mistake of the program is logged, once; and so is the phase that a loaded state leads
+ * to. */
 static void daso_logs_phases_and_warnings(void **state)
 {
     ht_daso_options o = options_of(4, 6, HT_FLOAT32);
@@ -208,7 +209,7 @@ static void daso_logs_phases_and_warnings(void **state)
     assert_string_equal(text, ht_test_rank > 0 ? "" : expected);
 }
 
-/* A state that is loaded into the optimizer between two steps is no step. */
+/* Loading a state into the optimizer between two steps does not count as a step. */
 static void test_a_loaded_optimizer_is_no_step(void **state)
 {
     ht_daso_options o = options_of(1, 0, HT_FLOAT32);

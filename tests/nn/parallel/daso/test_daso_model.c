@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* The models of DASO: models that one rank alone has otherwise are told to all. */
+/* The models of DASO: a model that differs on one rank alone is reported to all. */
 #include "daso_test.h"
 
 #include <malloc.h>
@@ -92,7 +92,7 @@ static void test_a_parameter_that_is_not_updated(void **state)
     unsetenv("HT_RANKS_PER_NODE");
 }
 
-/* What is on its way would be merged into other parameters. */
+/* The outstanding message would be merged into other parameters. */
 static void test_another_model_while_one_is_on_its_way(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);

@@ -161,7 +161,7 @@ static void test_resumes_in_every_phase(void **state)
     without_optimizer = false;
 }
 
-/* What travels is on the CPU, wherever the model is: the same bits as on the CPU. */
+/* Messages are on the CPU for a model on any device: the same bits as on the CPU. */
 static void test_a_model_on_another_device(void **state)
 {
     float expected[NUMBERS], values[NUMBERS];
@@ -210,7 +210,7 @@ static void test_momentum_after_loading(void **state)
     end(&s);
 }
 
-/* It is received first, and not merged into what was loaded. */
+/* It is received first, and not merged into the loaded values. */
 static void test_loading_while_an_exchange_is_on_its_way(void **state)
 {
     struct setting s = set_run(HT_COMM_WORLD, 1);
@@ -331,7 +331,7 @@ static void test_other_ranks(void **state)
     remove_file();
 }
 
-/* On other nodes: the ranks of each have the same optimizer, and not what was other nodes'. */
+/* On other nodes: the ranks of each have the same optimizer, and no state of other nodes. */
 static void a_state_loads_on_other_nodes(void **state)
 {
     struct setting s;

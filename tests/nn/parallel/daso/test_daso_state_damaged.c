@@ -1,7 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* States that are not whole, or whole in another way: refused by all ranks, or taken as they are.
- */
+/* States that lack entries, or have others: refused by all ranks, or loaded as they are. */
 #include "daso_test.h"
 
 enum { BATCHES = 6 };
@@ -60,7 +59,7 @@ static void damaged_numbers_of_a_state_are_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ht_value *map = ht_daso_state_dict(s.daso);
 
-        /* On one rank alone: the others are told. */
+        /* On one rank alone: the others get the error. */
         if (ht_test_rank == ht_test_size - 1)
             ht_value_set(map, rows[i].name, ht_value_number(rows[i].value));
         refuses(&s, map, rows[i].message);

@@ -224,7 +224,7 @@ static void test_levels_that_do_not_fit_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &late, 0), HT_ERR_ARGUMENT, last);
 }
 
-/* What only rank 1 gets wrong, or has otherwise, all ranks are told. */
+/* An argument that is wrong, or differs, on rank 1 alone is an error on all ranks. */
 static void test_ranks_that_differ_are_refused(void **state)
 {
     int n = ht_test_size, half[2] = {1, n};

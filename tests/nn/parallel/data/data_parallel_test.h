@@ -125,9 +125,9 @@ struct run {
     bool always_sync;   /* every one of them synchronised */
     bool uneven;        /* batches that the ranks cannot share evenly, some with no row */
     double bucket_mb;   /* 0: default */
-    bool own_gradients; /* gradients are no views of buckets */
+    bool own_gradients; /* gradients are not views of buckets */
     bool find_unused, static_graph;
-    bool skip_fc1;   /* nobody runs it */
+    bool skip_fc1;   /* no rank runs it */
     bool reads;      /* reads all parameters after each step */
     bool schedule;   /* the learning rate changes after each step */
     bool cycle;      /* and the momentum with it */
@@ -156,7 +156,7 @@ static inline void clip_gradients(ht_optimizer *optimizer, const struct run *run
         assert_true(ht_clip_grad_norm_(list, run->max_norm, 2, true) > 0);
 }
 
-/* What a program may do after a step. */
+/* Calls that a program may make after a step. */
 static inline void between_steps(ht_module *net, ht_scheduler *schedule, const struct run *run)
 {
     double values[VALUES];

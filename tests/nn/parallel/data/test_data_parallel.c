@@ -171,7 +171,7 @@ static void test_gradients_of_their_own(void **state)
     check_all_optimizers((struct run){.own_gradients = true, .uneven = true});
 }
 
-/* Whatever the size of buckets: the same bits. */
+/* The bits do not depend on the size of buckets. */
 static void test_non_blocking_equals_blocking(void **state)
 {
     static const double sizes[] = {1e-9, 7e-5, 2.1e-4, 4.4e-4, 1};

@@ -36,7 +36,7 @@ static void one_pass(ht_module *dp, ht_optimizer *optimizer, int pass)
     ht_scope_close(scope);
 }
 
-/* Two whole groups and a tail of two passes, alone and together. */
+/* Two complete groups and a tail of two passes, separately and in sequence. */
 static void check_epoch(enum optimizer_kind kind, ht_averaging averaging, bool blocking)
 {
     ht_module *net = new_net(3), *one = new_net(3), *dp;
@@ -109,7 +109,8 @@ static void pass_of_ones(ht_module *dp)
     assert_int_equal(ht_backward(ht_sum(ht_forward(dp, x), HT_NONE)), HT_SUCCESS);
 }
 
-/* A gradient of the group before, of an optimizer that steps less often, is no part of the mean. */
+/* A gradient of the group before, of an optimizer that steps less often, does not count in the
+ * mean. */
 static void check_kept(bool flush)
 {
     ht_module *net = ht_nn_linear_ext(1, 1, false), *dp;
@@ -154,7 +155,7 @@ static double clip(ht_module *net, enum clip how)
     return 0;
 }
 
-/* The usual loop, with clipping after every pass; and whole steps alone, each clipped once. */
+/* The usual loop, with clipping after every pass; and complete steps alone, each clipped once. */
 static void check_clipping(enum clip how, ht_averaging averaging, bool blocking)
 {
     ht_module *net = new_net(3), *one = new_net(3), *dp;
@@ -188,7 +189,7 @@ static void check_clipping(enum clip how, ht_averaging averaging, bool blocking)
     read_parameters(one, expected);
     assert_true(distance(values, expected) <= 1e-12);
     ht_release(dp);
-    clip(net, how); /* whose wrapper is gone: parameters are like others */
+    clip(net, how); /* whose wrapper was released: parameters are ordinary */
     ht_release(net);
     ht_release(one);
     ht_release(optimizer);

@@ -61,7 +61,7 @@ static void each_forward_pass_has_its_own_weight(void **state)
     }
 }
 
-/* A forward pass without a backward pass, and a backward pass of a model that nobody wrapped. */
+/* A forward pass without a backward pass, and a backward pass of a model without a wrapper. */
 static void backward_passes_of_other_models_are_left_alone(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void backward_passes_of_other_models_are_left_alone(void **state)
         firsts[r] = 10 * r;
         rows[r] = 2 + r;
     }
-    loss_of(dp, 90, 9); /* somebody looks at a loss */
+    loss_of(dp, 90, 9); /* the program reads a loss */
     ht_tensor *loss = loss_of(dp, firsts[ht_test_rank], rows[ht_test_rank]);
 
     assert_int_equal(ht_backward(loss_of(other, 50, 5)), HT_SUCCESS);

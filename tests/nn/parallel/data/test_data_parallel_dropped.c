@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Forward passes whose results the program drops, as an evaluation that records: nobody waits for
- * their backward passes. */
+/* Forward passes whose results the program drops, such as an evaluation that records: no rank waits
+ * for their backward passes. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -306,7 +306,7 @@ static void destroy_keeper(ht_module *self)
 static const ht_module_type keeper_type = {
     .name = "keeper", .forward = keep, .destroy = destroy_keeper};
 
-/* Another result has gone: what is left of the graph has its backward pass, with its rows. */
+/* Another result was released: the rest of the graph has its backward pass, with its rows. */
 static void a_kept_part_of_the_graph_goes_on_waiting(void **state)
 {
     ht_module *net = ht_module_new(sizeof(struct keeper), &keeper_type), *dp;

@@ -4,7 +4,7 @@
  */
 #include "data_parallel_errors.h"
 
-/* What the last rank alone does wrong: the others would go on, and wait for it. */
+/* Faults of the last rank alone: without an error the others would continue and wait for it. */
 static void what_one_rank_cannot_wrap_no_rank_wraps(void **state)
 {
     ht_module *net = new_net(3), *inner = NULL;
@@ -105,7 +105,7 @@ static ht_tensor *break_last_backward(ht_tensor *grad, void *user)
     return ht_test_rank == ht_test_size - 1 ? break_backward(grad, user) : NULL;
 }
 
-/* What ranks do between a step and the next forward pass. */
+/* Calls that ranks make between a step and the next forward pass. */
 enum meeting { MEETS_NOBODY, MEETS_ALL, READS_AND_MEETS, CLIPS_AND_MEETS, MEETINGS };
 
 static ht_status step_and_meet(ht_module *dp, ht_optimizer *optimizer, enum meeting meeting)
@@ -183,8 +183,8 @@ static ht_tensor *read_gradient(ht_tensor *grad, void *user)
     return NULL;
 }
 
-/* An average that came in the middle of a pass that then fails on another rank: the second pass, in
- * which the first gradient is that of the first parameter of the optimizer. */
+/* An average arrives in the middle of a pass that then fails on another rank. That is the second
+ * pass, in which the first gradient is that of the first parameter of the optimizer. */
 static void a_parameter_read_in_a_failed_pass_is_not_updated(void **state)
 {
     (void)state;
@@ -347,7 +347,8 @@ static void check_lossless(enum way way, bool blocking, bool own)
     ht_release(optimizer);
 }
 
-/* Its rows are missed, and all are told; without an error before it NULL means no rows. */
+/* Its rows are missing, and all ranks get the error; without an error before it NULL means no rows.
+ */
 static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
 {
     (void)state;

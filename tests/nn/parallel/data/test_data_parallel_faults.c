@@ -75,7 +75,7 @@ static void check_fault_2(bool own_gradients)
         for (int i = 0; i < OUT; i++)
             assert_true(fabs(mine[i] - right[i]) <= 1e-13);
 
-        /* What stands in the gradient at step() is what step() uses. */
+        /* step() uses the gradient in its present state. */
         ht_mul_scalar_(ht_tensor_grad(shift), 0.25);
         ht_mul_scalar_(ht_tensor_grad(expected), 0.25);
         ht_optimizer_step(optimizer);
@@ -147,8 +147,8 @@ static void test_handles_are_never_behind(void **state)
     ht_release(optimizer);
 }
 
-/* So is a gradient by a handle from the first step: it names this step's average, also after the
- * buckets were laid out anew, and what is done to it counts. */
+/* A gradient's handle from the first step names this step's average, also after the buckets were
+ * laid out again. Writing through it counts. */
 static void test_gradient_handles_stay(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static void test_deferred_step_keeps_the_arguments_of_each_group(void **state)
     assert_memory_equal(blocking, deferred, sizeof blocking);
 }
 
-/* Groups do not make a wrapper blocking, and a state that is loaded follows what was due. */
+/* Groups do not make a wrapper blocking, and loading a state comes after due updates. */
 static void test_groups_stay_deferred(void **state)
 {
     ht_module *net = new_net(3), *dp;

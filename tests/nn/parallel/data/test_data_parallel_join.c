@@ -47,7 +47,7 @@ static void backward_batch(ht_module *model, int rank, int pass, double scale)
     assert_int_equal(ht_backward(scale == 1 ? loss : ht_mul_scalar(loss, scale)), HT_SUCCESS);
 }
 
-/* What one batch counts in its step, of passes first ... first + micro - 1. */
+/* The share of one batch in its step, of the passes first ... first + micro - 1. */
 static double share_of(const struct join_run *run, int rank, int first)
 {
     double rows = 0, ranks = 0;

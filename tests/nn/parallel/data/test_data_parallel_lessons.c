@@ -51,8 +51,8 @@ static void lesson_each_step_is_checked(void **state)
     }
 }
 
-/* Buckets are laid out anew at the start of the second synchronised pass, in which the gradients of
- * a pass without synchronisation lie already. */
+/* Buckets are laid out again at the start of the second synchronised pass, in which the gradients
+ * of a pass without synchronisation lie already. */
 static void lesson_rebuilt_buckets_keep_accumulated_gradients(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void lesson_rebuilt_buckets_keep_accumulated_gradients(void **state)
     }
 }
 
-/* Whoever holds the old values, a graph among them, keeps them. */
+/* Owners of the old values, such as a graph, keep them. */
 static void lesson_buffers_come_in_fresh_memory(void **state)
 {
     ht_module *net = new_net(3), *dp;

@@ -75,7 +75,7 @@ static void test_wrapper_outlives_daso(void **state)
     s.daso->schedule.local_skip = 2;
     for (int batch = 0; batch < 3; batch++)
         ht_daso_step(s.daso);
-    ht_release(s.daso); /* before a batch whose gradients would stay apart */
+    ht_release(s.daso); /* before a batch whose gradients would stay separate */
     s.daso = NULL;
     ht_set_grad_enabled(true);
     assert_int_equal(backward(s.model, ht_test_rank), HT_SUCCESS);
@@ -83,7 +83,7 @@ static void test_wrapper_outlives_daso(void **state)
     end(&s);
 }
 
-/* From rank 0 of the whole communicator, whatever the node. */
+/* All start from rank 0 of the communicator over all nodes. */
 static void test_all_ranks_begin_alike(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
@@ -97,7 +97,7 @@ static void test_all_ranks_begin_alike(void **state)
 }
 
 /* A gradient that is infinite on one rank: its node skips the update, even in a batch that is not
- * averaged, and goes on with one scale; the exchange counts all batches. */
+ * averaged, and has one scale afterwards. The exchange counts all batches. */
 static void test_loss_scaling(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
@@ -153,7 +153,7 @@ static void test_misuse(void **state)
     assert_null(ht_nn_data_parallel_multi_gpu(net, NULL, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
     ht_error_clear();
-    /* What one rank alone gets wrong, all are told. */
+    /* A fault of one rank alone is an error on all. */
     assert_null(ht_nn_data_parallel_multi_gpu(odd ? NULL : net, daso, HT_COMM_WORLD));
     assert_int_equal(ht_error_get(&message), HT_ERR_ARGUMENT);
     assert_string_equal(message, "ht_nn_data_parallel_multi_gpu: module is NULL");

@@ -1,8 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* P ranks on their parts of each batch against one rank on the whole of it, in float64 and after 10
- * steps: every optimizer, both modes, and what a training loop may do; and one mode against the
- * other bit for bit, over bucket sizes from one gradient each to all in one. */
+/* P ranks on their parts of each batch against one rank on all of it, in float64 and after 10
+ * steps. The test covers every optimizer, both modes, and the calls of a training loop. One mode
+ * equals the other bit for bit, over bucket sizes from one gradient each to all in one. */
 #include "data_parallel_test.h"
 
 static const struct variant {

@@ -1,8 +1,8 @@
 /* ranks 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* That non-blocking defers and blocking does not, proved by order instead of time: rank 1 enters
- * backward of step k only after a message that rank 0 sent when its own step(k), and the zero_grad
- * after it, had returned. A blocking step cannot return before that backward, so there the message
+/* Proves that non-blocking defers and blocking does not, by order instead of time. Rank 1 enters
+ * backward of step k only after a message. Rank 0 sends it when its own step(k), and the zero_grad
+ * after it, have returned. A blocking step cannot return before that backward, so there the message
  * must not come. */
 #include "data_parallel_test.h"
 

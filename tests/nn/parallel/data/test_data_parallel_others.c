@@ -1,7 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Graphs without a wrapper next to those of wrappers: a pass leaves them alone, and a lost loss is
- * told in them. */
+/* Graphs without a wrapper next to those of wrappers: a pass does not touch them, and a lost loss
+ * is reported in them. */
 #include "data_parallel_errors.h"
 
 /* A model in which ranks wait for one another. */

@@ -1,7 +1,7 @@
 /* ranks 2 */
 /* SPDX-License-Identifier: MIT */
 /* The trace over a network of limited rate, with the progress thread, of a model with enough layers
- * to hide the exchange: the exchange lies under backward and forward, at least half of it under
+ * to hide the exchange. The exchange lies under backward and forward, at least half of it under
  * computing. tests/examples/trace.sh runs it over two simulated hosts. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
@@ -44,7 +44,7 @@ static void train(ht_module *dp, ht_optimizer *optimizer, ht_tensor *x, ht_tenso
     ht_data_parallel_drain(dp);
 }
 
-/* What one round of steps leaves. */
+/* The results of one round of steps. */
 struct round {
     struct trace *trace;
     ht_timeline_summary summary;
@@ -123,7 +123,7 @@ static bool is_half_hidden(const struct round *round)
     return hidden != 0;
 }
 
-/* What holds in every round. */
+/* Checks that apply to every round. */
 static void check_round(const struct round *round)
 {
     const ht_timeline_times *t = &round->summary.mine;

@@ -140,7 +140,7 @@ static void part_is_there(ht_tensor *leaf, int64_t n, void *user)
  * is made in its final place. */
 static void test_a_gradient_leaves_while_it_is_made(void **state)
 {
-    ht_use_device(ht_device_get("cpu")); /* others are sent whole */
+    ht_use_device(ht_device_get("cpu")); /* other devices send only complete gradients */
 
     ht_comm *comm = comm_of_nodes();
     ht_module *net = new_mlp();
@@ -208,8 +208,8 @@ static void test_a_layer_asks_for_its_weight_in_parts(void **state)
     ht_release(layer);
 }
 
-/* Rows that are worth nothing on any rank go through the model all the same, for its SyncBatchNorm
- * needs every rank; then there is no update, in parts or whole. */
+/* Rows with weight 0 on every rank still go through the model, because its SyncBatchNorm needs
+ * every rank; then there is no update, in parts or at once. */
 static void train_with_worthless_step(bool blocking, double *weight)
 {
     ht_module *layers[] = {ht_nn_linear(WIDE, WIDE),

@@ -1,7 +1,8 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* A wrapper for each submodule: one loss through two of them, and a generator and a discriminator
- * that take turns, against one rank on all rows; which passes are exchanged; names; misuse. */
+/* A wrapper for each submodule, against one rank on all rows: one loss through two of them, and a
+ * generator and a discriminator that take turns. Also: which passes are exchanged, names, and
+ * misuse. */
 #include "data_parallel_test.h"
 #include "nn/parallel/data/data_parallel.h"
 
@@ -167,7 +168,7 @@ static void test_turns_exchange_only_what_the_loss_reaches(void **state)
 }
 
 /* A wrapped part at rest passes gradients on, and has no pass of its own: its missing gradients are
- * no error. A part of what a wrapper holds cannot rest alone. */
+ * not an error. A part of what a wrapper holds cannot rest alone. */
 static void a_wrapped_part_at_rest_passes_gradients_on(void **state)
 {
     ht_module *net = new_pair(), *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true);

@@ -8,8 +8,8 @@
 
 enum { STEPS = 8, ASKED = 3 };
 
-/* The step after which this rank was told to stop; STEPS + 1: never. Rank `asking` asks after step
- * ASKED; a rank without rows takes part. */
+/* The step after which this rank learns of the stop; STEPS + 1: never. Rank `asking` asks after
+ * step ASKED; a rank without rows takes part. */
 static int64_t told_after(ht_averaging averaging, bool blocking, int asking)
 {
     ht_data_parallel_options options = ht_data_parallel_options_default();

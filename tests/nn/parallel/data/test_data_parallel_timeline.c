@@ -149,8 +149,8 @@ static void test_buckets_of_hooks_are_drawn(void **state)
     trace_free(trace);
 }
 
-/* What the summary says is what the trace shows; a bucket may be started while another is waited
- * for, and that time is not of the wait. One rank is late, so the other waits. */
+/* The summary agrees with the trace. A bucket may be started while another is waited for; that time
+ * does not count as waiting. One rank is late, so the other waits. */
 static void compare_summary(void)
 {
     ht_timeline_summary s;

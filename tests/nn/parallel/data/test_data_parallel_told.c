@@ -98,7 +98,8 @@ static ht_tensor *break_backward(ht_tensor *grad, void *user)
     return NULL;
 }
 
-/* What it has not computed is missing in the sum of the group, on this rank without a word. */
+/* The gradients that it has not computed are missing in the sum of the group, without a message on
+ * this rank. */
 static void a_failed_backward_within_a_group_is_told_to_all(void **state)
 {
     ht_module *net = new_net(3), *dp;

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* A small Transformer whose embedding is its last layer, too: P ranks on their parts of each batch
+/* A small Transformer whose embedding is also its last layer: P ranks on their parts of each batch
  * against one rank, one mode against the other bit for bit, and a run that resumes from a file. */
 #include <math.h>
 #include <mpi.h>

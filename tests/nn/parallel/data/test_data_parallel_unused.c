@@ -117,7 +117,7 @@ static void find_unused_leaves_what_nobody_uses(void **state)
     close_fixture(&f);
 }
 
-/* What the walk does not meet is in flight before backward reaches anything. */
+/* Parameters that the walk does not reach are in flight before backward computes a gradient. */
 static void find_unused_makes_ready_at_once(void **state)
 {
     struct fixture f = open_fixture((struct run){.find_unused = true, .bucket_mb = 1e-9});

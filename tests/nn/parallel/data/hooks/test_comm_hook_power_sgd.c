@@ -96,7 +96,7 @@ static void test_full_rank_is_the_mean(void **state)
     ht_release(sgd);
 }
 
-/* A mean of rank 1 comes through whole at rank 1, and at rank 2, where a column is made up; up to
+/* A mean of rank 1 is exact at rank 1, and at rank 2, where a column is made up. It is exact up to
  * rounding, which grows where Q of the step before has little of the new direction. */
 static void test_gradient_of_low_rank_is_exact(void **state)
 {
@@ -238,8 +238,8 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }
 
-/* A gradient that overflows on one rank is lost, with what was left out before it; not those after.
- */
+/* A gradient that overflows on one rank is lost, together with the earlier remainder; later ones
+   are not. */
 static void test_an_overflow_is_forgotten(void **state)
 {
     const double bad[] = {INFINITY, NAN};
@@ -247,7 +247,7 @@ static void test_an_overflow_is_forgotten(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        ht_power_sgd *sgd = new_state(2, i < 2 ? 1 : 1e9); /* compressed; whole */
+        ht_power_sgd *sgd = new_state(2, i < 2 ? 1 : 1e9); /* compressed; complete */
         struct probe p = open_probe(ROWS, COLUMNS, HT_FLOAT64, ht_comm_hook_power_sgd, sgd);
 
         skip_plain_steps(&p);
@@ -302,8 +302,8 @@ static void train_scaled(bool blocking, ht_loss_scaling scaling, double values[V
     ht_release(sgd);
 }
 
-/* What was left out of a gradient is added to the next one in its units: a scale of the losses that
- * is another power of two in each step changes no bit. */
+/* The remainder of a gradient is added to the next one in its units: a scale of the losses that is
+ * another power of two in each step changes no bit. */
 static void test_a_scale_that_changes(void **state)
 {
     double plain[VALUES], values[VALUES];

@@ -13,7 +13,7 @@
 
 enum { MOST = 64 };
 
-/* What a program has made before step(). */
+/* Tensors that a program has made before step(). */
 struct held {
     ht_tensor *weight, *view, *turned, *detached, *alias, *gradient, *part_of_gradient, *momentum;
     ht_value *states;
@@ -314,7 +314,7 @@ static int go_on(bool blocking, bool own, int (*read)(struct held *, double *),
     for (int i = 0; i < 5; i++) {
         assert_int_equal(backward_rows(model, 4 * (i * ht_test_size + ht_test_rank), 4),
                          HT_SUCCESS);
-        if (i == 2) /* buckets were laid out anew before */
+        if (i == 2) /* buckets were laid out again before */
             hold(&held, net, optimizer);
         ht_optimizer_step(optimizer);
         if (i == 3 && read != NULL) {
