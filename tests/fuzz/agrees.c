@@ -254,7 +254,7 @@ static const struct row {
             {"ht_dataloader_load_state_dict", loader_state}};
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* "" or what is wrong, the same on all ranks. */
+/* "" or the fault, the same on all ranks. */
 static void check_row(const struct row *row, int odd_rank, char *failure, size_t room)
 {
     bool odd = ht_comm_rank(HT_COMM_WORLD) == odd_rank;

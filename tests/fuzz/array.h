@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fuzzer's own tensors: whole, on every rank, strided views of memory that they share. */
+ * The fuzzer's own tensors: complete, on every rank, strided views of memory that they share. */
 #ifndef HT_FUZZ_ARRAY_H
 #define HT_FUZZ_ARRAY_H
 
@@ -24,7 +24,7 @@ struct array {
     int64_t shape[HT_MAX_NDIM], stride[HT_MAX_NDIM], offset;
     bool view;      /* of another handle */
     bool read_only; /* a broadcast view */
-    bool cut;       /* what is read through it has no derivatives */
+    bool cut;       /* reading through it gives no derivatives */
 };
 
 /* New memory for a shape, row-major, zeros. */
@@ -32,7 +32,8 @@ struct array array_new(ht_dtype dtype, int ndim, const int64_t shape[]);
 struct array array_scalar(ht_dtype dtype, struct number value);
 struct array array_copy(const struct array *x);
 struct array array_view(const struct array *x);
-/* The elements of x, whose memory nobody else has, anew in the order of axes of these strides. */
+/* Lays the elements of x, whose memory no other array has, out again in the order of axes of these
+ * strides. */
 void array_lay(struct array *x, const int64_t stride[]);
 void arrays_free(void); /* all of them */
 

@@ -160,7 +160,7 @@ int pick(struct run *run, variable_filter *filter)
     if (count == 0)
         return -1;
     at = (int)random_below(&run->random, count);
-    if (random_chance(&run->random, 50)) /* what is new rather than what is old */
+    if (random_chance(&run->random, 50)) /* newer variables are more likely */
         at = count - 1 - (int)random_below(&run->random, (at + 1));
     return found[at];
 }
@@ -218,7 +218,7 @@ int random_shape(struct run *run, int64_t shape[])
                    : (int)random_below(&run->random, 5);
     int64_t most = run->program->differentiates ? 20 : 120;
 
-    /* often the shape of what is there, or a part of it, so that operands meet */
+    /* often the shape of an existing variable, or a part of it, so that operands fit */
     if (random_chance(&run->random, 50)) {
         int i = pick_any(run);
 
@@ -268,8 +268,8 @@ void write_value(const struct array *x, int64_t index, struct number value)
     array_set(&open, index, value);
 }
 
-/* What is written without recording, or through a view that was cut off from the graph, leaves the
- * history of an element as it was. */
+/* A write without recording, or through a view that was cut off from the graph, does not change the
+ * history of an element. */
 void write_element(struct run *run, const struct array *x, int64_t index, struct number value)
 {
     if (!run->recording || x->cut)
@@ -307,8 +307,8 @@ enum needs needs_gradient(const struct run *run, const struct array *x)
     return x->memory->tracked ? NEEDS_PERHAPS : NEEDS_NOT;
 }
 
-/* Whether writing to an array succeeds. What is written to a part of a leaf, or to a view
- * that was cut off and is to have a history, is refused, which leaves everything as it is. */
+/* Whether writing to an array succeeds. A write to a part of a leaf, or to a view that was cut off
+ * and would get a history, is refused. It changes nothing. */
 int check_write(struct run *run, const struct statement *s, const struct array *from)
 {
     return check_write_to(run, array_of(run, s, 0), from);

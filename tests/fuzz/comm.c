@@ -115,7 +115,7 @@ static double reduced(const struct call *call, int from, int to, int64_t index)
     return kind_of(call->dtype) == KIND_INT ? (double)wrap_to(call->dtype, (int64_t)r) : r;
 }
 
-/* What element `index` of the target is in the end; NAN: not looked at. */
+/* The final value of element `index` of the target; NAN: not checked. */
 static double expected(const struct call *call, int64_t index)
 {
     int64_t part = call->rows * 2, block;

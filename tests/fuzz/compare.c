@@ -25,7 +25,7 @@ ht_tensor *on_host(ht_tensor *t)
     if (t == NULL || ht_tensor_lsize(t) == 0 || ht_tensor_data(t) != NULL)
         return t;
     was = ht_set_grad_enabled(false);
-    starve = ht__alloc_fail(-1, 0, true); /* the copy is none of the program's */
+    starve = ht__alloc_fail(-1, 0, true); /* the program does not see the copy */
     t = ht_to_device(t, ht_device_get("cpu"));
     if (starve > 0)
         ht__alloc_fail(ht_comm_rank(HT_COMM_WORLD), starve, true);
@@ -68,7 +68,8 @@ static const char *element_at(ht_tensor *t, int64_t index)
     return (const char *)ht_tensor_data(t) + offset * (int64_t)ht_dtype_size(ht_tensor_dtype(t));
 }
 
-/* The parts of a split tensor, one after another, are the whole; of another, each is. */
+/* The parts of a split tensor, one after another, are the complete tensor; on other tensors each
+ * part is. */
 static bool parts_fit(struct run *run, ht_tensor *t)
 {
     int split = ht_tensor_split(t);
@@ -164,8 +165,7 @@ void gather(ht_tensor *t, struct array *a)
     ht_scope_close(scope);
 }
 
-/* The bytes that the local part lies in, for whoever only compares addresses; false: it has none.
- */
+/* The bytes of the local part, for callers that only compare addresses; false: it has none. */
 static bool bytes_of(ht_tensor *t, const char *ends[2])
 {
     const int64_t element = (int64_t)ht_dtype_size(ht_tensor_dtype(t));

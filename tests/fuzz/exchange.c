@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random operations of the exchange, several at once and finished in another order on each rank, on
- * nodes of random size: its halves must have the bits of its sums, and sums those that they have
- * alone on the other way, whatever their lengths, segments, priorities and memory. */
+ * nodes of random size. The halves must have the bits of the sums, and sums the bits of a single
+ * sum on the other way. Lengths, segments, priorities and memory make no difference. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,8 @@ static void come_to_end(ht_exchange *exchange, struct operation *o)
     ht__exchange_release(exchange, o->op);
 }
 
-/* What is to be there: of a sum, as another engine makes it; of this rank's part, or all. */
+/* Compares with the expected result: a sum as another engine makes it, for this rank's part or for
+ * all. */
 static void check(ht_exchange *exchange, const struct operation *o)
 {
     static double right[2 * MOST], given[2 * MOST];

@@ -4,8 +4,8 @@
  *
  * A program is a list of statements; a statement's result is a variable with the statement's
  * number. Statements are made one by one while the program runs, so that they fit the existing
- * variables; running the list again, or parts of it when a failure is shrunk, needs no random
- * numbers. */
+ * variables. Running the list again needs no random numbers, nor does running parts of it when a
+ * failure is shrunk. */
 #ifndef HT_FUZZ_H
 #define HT_FUZZ_H
 
@@ -77,8 +77,8 @@ struct run {
     double eps; /* of the coarsest dtype in the program */
 };
 
-/* What the library is to do with a statement: succeed (and the result, if there is one, is `out`),
- * fail with this ht_status, fail somehow, or anything: the result is then forgotten. */
+/* The expected effect of a statement: success (with the result `out`, if there is one), this
+ * ht_status, any failure, or anything, after which the result is forgotten. */
 enum { WANT_SUCCESS = 0, WANT_FAILURE = -1, WANT_ANYTHING = -2 };
 
 struct outcome {
@@ -91,7 +91,7 @@ struct outcome done(ht_status status);
 struct op {
     const char *format; /* how it prints: %t a variable, %n a number, %v a double, %l a number of
                            any kind, %d dtype, %s shape, %p split, %k key, %x seed */
-    int weight;         /* how often, relative to the others */
+    int weight;         /* weight among the other operations */
     bool (*generate)(struct run *run, const struct op *op, struct statement *s);
     struct outcome (*call)(struct run *run, const struct statement *s);
     int (*reference)(struct run *run, const struct statement *s, struct array *out);
@@ -173,8 +173,9 @@ int check_write_to(struct run *run, const struct array *x, const struct array *f
 /* Whether some element depends on a leaf, and its graph is there. */
 variable_filter depends;
 bool is_leaf_memory(const struct run *run, const struct memory *memory);
-/* Whether the library's tensor needs a gradient: for certain, by no means, or it may be: a tensor
- * whose elements have all been overwritten, or that has none, may still be a part of a graph. */
+/* Whether the library's tensor needs a gradient: yes, no, or perhaps. It is perhaps for a tensor
+ * without elements, or one whose elements have all been overwritten: it may still be a part of a
+ * graph. */
 enum needs { NEEDS_NOT, NEEDS_PERHAPS, NEEDS };
 enum needs needs_gradient(const struct run *run, const struct array *x);
 /* 0: no rank's parts share memory, 1: all that have elements do, 2: some. Collective. */
@@ -183,7 +184,8 @@ int shared_by(ht_tensor *a, ht_tensor *b);
 ht_tensor *on_host(ht_tensor *t);
 /* The local part of t, dense and in reach of the host; NULL after an error, or if it is empty. */
 const void *values_of(ht_tensor *t);
-/* Writes `values` over all of t, which is float64 and whole; not a part of a graph's history. */
+/* Writes `values` over all of t, which is float64 and complete, but not a part of a graph's
+ * history. */
 ht_status set_values(ht_tensor *t, const double values[]);
 
 /* All but devices, which stay where something asks for one. */
@@ -193,7 +195,7 @@ int64_t objects_alive(void);
 void fail(struct run *run, const char *format, ...) HT_PRINTF(2, 3);
 void check_tensor(struct run *run, int variable, ht_tensor *t, const struct array *a);
 void check_gradients(struct run *run);
-void gather(ht_tensor *t, struct array *a); /* the whole tensor, from all ranks' parts */
+void gather(ht_tensor *t, struct array *a); /* the complete tensor, from all ranks' parts */
 
 /* Numbers to compute with: styles from DATA_SMALL on. */
 enum {
@@ -217,8 +219,8 @@ void statement_print(const struct run *run, const struct statement *s, int numbe
 void key_print(const struct statement *s); /* of ops_keys */
 void program_shrink(struct program *program, char failure[], size_t size);
 
-/* shrink.c: whether two failures have one reason, whatever the numbers and dtypes in them: what is
- * left out must not make another failure of the one that was found. */
+/* shrink.c: whether two failures have one reason, disregarding numbers and dtypes. A shrunk program
+ * must not show another failure than the one that was found. */
 bool same_failure(const char *a, const char *b);
 
 /* Families: each runs one case and returns whether all is well, the same on every rank. */

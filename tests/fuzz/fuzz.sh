@@ -1,7 +1,7 @@
 #!/bin/sh
-# Random programs against plain references, of all families (tests/fuzz/main.c): on the host on 1, 2 and 3 ranks; then on a
-# device that lags (tests/backends/lagging) on 1 and 2 ranks, with copies to the host that are there at once and with copies that
-# come only with a wait.
+# Random programs of all families compared with plain references (tests/fuzz/main.c): on the host on 1, 2 and 3 ranks,
+# then on the lagging device (tests/backends/lagging) on 1 and 2 ranks. There, copies to the host arrive at once in one
+# run, and only with a wait in the other.
 #   HT_FUZZ_SECONDS  for each rank count [25; in check-long 1200]; a third of it for each of the four on the device
 #   HT_FUZZ_SEED     where seeds begin [1; in check-long the day's]
 set -u

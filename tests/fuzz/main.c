@@ -41,7 +41,7 @@ static const struct family *family_of(uint64_t seed, const char *only)
     return NULL;
 }
 
-/* What runs, and since when; rank 0's clock is everybody's. */
+/* The running case, and its start; rank 0's clock decides for all. */
 static void note_case(const char *name, uint64_t seed)
 {
     char path[512];

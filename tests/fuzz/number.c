@@ -243,7 +243,7 @@ struct number finish(ht_dtype dtype, struct number r, double err, double ulps)
     return r;
 }
 
-/* An integer as a dtype, rounded once; where that is rounded twice by way of float32 nobody minds.
+/* An integer as a dtype, rounded once; rounding twice by way of float32 is allowed where it occurs.
  */
 static struct number from_integer(int64_t i, ht_dtype to)
 {

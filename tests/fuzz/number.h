@@ -17,7 +17,7 @@ struct dual {
 };
 
 enum { MAX_DUALS = 32 }; /* real components of all leaves of a program */
-enum { SLACK = 4096 };   /* a gradient may be off by so many roundings of its size */
+enum { SLACK = 4096 };   /* its gradient may differ by this number of roundings of its size */
 
 struct number {
     int64_t i;      /* bool and integers */
@@ -36,7 +36,7 @@ double ulp(ht_dtype dtype, double x);
 int64_t wrap_to(ht_dtype dtype, int64_t i); /* two's complement */
 ht_dtype promote(ht_dtype a, ht_dtype b);
 
-/* One arena for the duals of a program; full: what is in it is of no use any more. */
+/* One arena for the duals of a program; once it is full, its content is invalid. */
 void arena_reset(void);
 extern bool arena_full;
 extern bool arena_singular; /* some derivative was infinite: 0 times it is NaN in a pass */
@@ -50,9 +50,9 @@ bool is_unknown(struct number a);
 double number_abs(ht_dtype dtype, struct number a);
 bool is_true(ht_dtype dtype, struct number a);
 double complex number_z(struct number a);
-/* What is passed with a tensor: as a number of the dtype, and the dtype in which the two meet,
- * the tensor's unless the number's kind is higher. A double counts as an integer if it is whole and
- * the tensor has no others. */
+/* A number that is passed with a tensor: as a number of the dtype, and the dtype in which the two
+ * meet, the tensor's unless the number's kind is higher. A double counts as an integer if it is an
+ * integer and the tensor has no others. */
 struct number number_of(ht_dtype dtype, ht_number x);
 bool number_fits(ht_dtype dtype, ht_number x); /* else an integer is refused */
 ht_dtype number_meets(ht_dtype dtype, ht_number x);

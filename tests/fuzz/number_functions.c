@@ -143,7 +143,7 @@ struct number number_hypot(ht_dtype dtype, struct number a, struct number b)
     return finish(dtype, r, a.err + b.err, 4);
 }
 
-/* Only of what is known: angles jump. */
+/* Only for known numbers, because angles jump. */
 struct number number_atan2(ht_dtype dtype, struct number a, struct number b)
 {
     const double square = a.re * a.re + b.re * b.re;
@@ -181,7 +181,7 @@ struct number number_copysign(ht_dtype dtype, struct number a, struct number b)
     return finish(dtype, r, a.err, 0);
 }
 
-/* --- Quotients that are whole, and what is left --- */
+/* --- Integer quotients, and remainders --- */
 
 static int64_t floor_quotient(int64_t a, int64_t b)
 {
@@ -304,7 +304,7 @@ struct number number_gcd(ht_dtype dtype, struct number a, struct number b)
     return number_int(dtype, (int64_t)common_divisor(size_of(a.i), size_of(b.i)));
 }
 
-/* What does not fit its dtype is not looked at. */
+/* Results that do not fit the dtype are not checked. */
 struct number number_lcm(ht_dtype dtype, struct number a, struct number b)
 {
     const uint64_t x = size_of(a.i), y = size_of(b.i), common = common_divisor(x, y);

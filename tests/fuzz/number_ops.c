@@ -116,7 +116,7 @@ struct number number_ne(ht_dtype dtype, struct number a, struct number b)
     return r;
 }
 
-/* Of equals each gets half of the gradient; NaN gets none. */
+/* Equal operands get half of the gradient each; NaN gets none. */
 static struct number extreme(ht_dtype dtype, struct number a, struct number b, bool first)
 {
     struct number r = first ? a : b;
@@ -187,7 +187,7 @@ static struct number clip_integer(ht_dtype dtype, int64_t a, ht_number low, ht_n
     return number_int(dtype, a > 0 ? most : -most - 1);
 }
 
-/* Bounds that are none are infinite ones. */
+/* Missing bounds are infinite ones. */
 struct number number_clip(ht_dtype dtype, struct number a, ht_number low, ht_number high)
 {
     struct number r = a;
@@ -238,7 +238,7 @@ struct number number_log(ht_dtype dtype, struct number a)
     double size = cabs(z), err = size > a.err ? a.err / (size - a.err) : INFINITY;
     struct number r = function(dtype, a, y, 1 / z, err);
 
-    /* near 1 the result is small against what it is made of; on the cut either side will do */
+    /* near 1 the result is small compared with its terms; on the cut either side is right */
     if (kind_of(dtype) == KIND_COMPLEX)
         r.err = fabs(a.im) <= a.err && a.re <= 0 ? INFINITY : r.err + 16 * eps_of(dtype);
     return r;
@@ -323,8 +323,8 @@ void total_add(struct total *total, ht_dtype dtype, struct number a)
     add_terms(total, a);
 }
 
-/* Whether a complex product and its terms are whole sixteenths' products that the dtype holds: the
- * sum of two of them is rounded in different ways otherwise. */
+/* Whether a complex product and its terms are multiples of 1/256 that the dtype holds: otherwise
+ * the sum of two of them is rounded in different ways. */
 static bool is_exact_product(ht_dtype dtype, struct number a, struct number b)
 {
     const double parts[] = {a.re, a.im, b.re, b.im};
@@ -351,7 +351,7 @@ void total_add_product(struct total *total, ht_dtype dtype, struct number a, str
         total->unknown = true;
     add_terms(total, r);
     if (kind_of(dtype) == KIND_FLOAT && isfinite(r.re) && fma(a.re, b.re, -r.re) != 0)
-        total->whole = false; /* a product that is rounded to a whole one is none */
+        total->whole = false; /* a product that is rounded to an integer does not count */
     total->count += kind_of(dtype) == KIND_COMPLEX; /* of two products each */
     if (a.d == NULL && b.d == NULL)
         return;

@@ -89,7 +89,8 @@ static void check_status(struct run *run, int number, int want)
              run->message, ht_status_name((ht_status)want));
 }
 
-/* What has no elements, or none that depends on a leaf, may be a part of a graph nevertheless. */
+/* A tensor without elements, or without any that depend on a leaf, may still be a part of a graph.
+ */
 static void remember_graph(struct run *run, const struct statement *s, const struct array *result)
 {
     bool tracked = false;
@@ -126,7 +127,7 @@ static bool call_starved(struct run *run, const struct statement *s, struct outc
     return s->starve > 0 && ht__alloc_fail(-1, 0, true) <= 0;
 }
 
-/* Without memory: what was to be written may be anything, and so may gradients. */
+/* Without memory, the target of a write may have any value, and so may gradients. */
 static void give_up(struct run *run, const struct statement *s)
 {
     if (s->op->rules & (RULE_WRITES | RULE_GRADIENTS) && s->arg[0] >= 0) {
@@ -140,8 +141,7 @@ static void give_up(struct run *run, const struct statement *s)
     ht_error_clear();
 }
 
-/* What is made lies in memory as its operand does; which views there are of it follows from that.
- */
+/* A result lies in memory as its operand does; its views follow from that. */
 static void lay_as(struct run *run, struct array *x, ht_tensor *t)
 {
     if (t == NULL || x->memory == NULL || x->view || x->ndim != ht_tensor_ndim(t) ||
@@ -267,7 +267,7 @@ static void next_statement(struct run *run)
     }
 }
 
-/* Whether the library knows what is a part of a graph, as gradients are recorded. */
+/* Whether the library knows which tensors are parts of a graph, while gradients are recorded. */
 static void check_history(struct run *run, int number)
 {
     const struct variable *x = &run->vars[number];

@@ -18,7 +18,7 @@ static bool is_dtype(const char *word, size_t length)
     return false;
 }
 
-/* What may differ: a dtype, a number (nan, inf, 1e17i), a path. */
+/* Parts of a message that may differ: a dtype, a number (nan, inf, 1e17i), a path. */
 static bool is_loose(const char *word, size_t length)
 {
     return isdigit((unsigned char)word[0]) || is_dtype(word, length) ||

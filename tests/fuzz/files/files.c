@@ -115,7 +115,7 @@ double strange_number(uint64_t n)
     return numbers[n % (sizeof numbers / sizeof *numbers)];
 }
 
-/* Everything in the folder, and what is in folders in it; rank 0's work. */
+/* Removes everything in the folder and its folders; rank 0's work. */
 static void empty_folder(const char *folder)
 {
     DIR *stream = opendir(folder);

@@ -35,13 +35,13 @@ struct world {
 extern const struct world world_place, world_hdf5, world_foreign, world_log, world_keep,
     world_states, world_tables;
 
-/* Records what is wrong; the first on this rank counts. */
+/* Records a failure; the first on this rank counts. */
 void wrong(struct files *files, const char *format, ...) HT_PRINTF(2, 3);
 /* Adds to the words for the act. */
 void say(struct files *files, const char *format, ...) HT_PRINTF(2, 3);
 
-/* That a status is the same on all ranks, and that there is an error if it is one, else none, which
- * is forgotten; and that it is `want` (HT_SUCCESS, a code, or ANY_ERROR). */
+/* Checks that a status is the same on all ranks, that there is an error only with a failure, and
+ * that the status is `want` (HT_SUCCESS, a code, or ANY_ERROR). The error is cleared. */
 enum { ANY_ERROR = -1, ANYTHING = -2 };
 ht_status expect(struct files *files, const char *what, ht_status status, int want);
 ht_status status_of(const void *result); /* of a call that returns NULL after an error */
@@ -55,8 +55,8 @@ uint64_t content_of(const struct files *files, const char *path);
 /* One of the others, for a few kinds of strange numbers. */
 double strange_number(uint64_t n);
 
-/* files_value.c: a state that depends on `id` alone, the same on all ranks but for tensors that are
- * to be rank 0's; and whether another is that, as it comes back from a file. */
+/* files_value.c: a state that depends on `id` alone, the same on all ranks except for rank 0's
+ * tensors; and whether another value is that state after a file. */
 ht_value *value_of_id(uint64_t id);
 bool value_is_of_id(const ht_value *value, uint64_t id, char why[200]);
 bool values_are_equal(const ht_value *a, const ht_value *b);

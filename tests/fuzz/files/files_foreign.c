@@ -257,7 +257,7 @@ static void make_object(struct files *files, hid_t file, int index)
     }
 }
 
-/* All of it anew, with what there is now; rank 0's work. */
+/* Makes the complete file again, with the present objects; rank 0's work. */
 static void make_file(struct files *files, bool newest)
 {
     hid_t access, file;
@@ -290,7 +290,7 @@ static void add(struct files *files, const uint64_t n[])
     object->kind = n[3] % 2 == 0 ? (enum object_kind)(n[0] % KINDS) : held[n[0] % 4];
     object->n = n[1];
 #ifdef __SANITIZE_ADDRESS__
-    if (object->kind == HUGE) /* it ends whoever asks for so much */
+    if (object->kind == HUGE) /* a request for this much memory ends the process */
         object->kind = GROUP;
 #endif
     say(files, " %s %s %llu", name_of(count), kinds[object->kind], (unsigned long long)(n[1] % 24));

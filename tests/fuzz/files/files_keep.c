@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The best files by a metric: their existence and content, compared with a list of the fuzzer's;
- * epochs run again, saves that fail on one rank, and runs that go on. */
+ * The best files by a metric: their existence and content, compared with a list of the fuzzer's.
+ * Epochs run again, saves that fail on one rank, and runs that resume. */
 #include "fuzz/files/files.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ enum { MOST_KEPT = 4 };
 struct kept {
     double metric;
     int epoch;
-    int number; /* of the step that saved it: what is in the file */
+    int number; /* of the step that saved it: the file's content */
 };
 
 static struct {

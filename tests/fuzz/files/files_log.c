@@ -21,13 +21,13 @@ struct row {
     double value;
 };
 
-/* Of the files, as they are to be. */
+/* The expected files. */
 static struct {
     ht_run_log *log; /* owned */
     bool goes_on;    /* and no row was added yet */
     int columns;     /* of the log: which names, by number; -1: none yet */
     int in_file;     /* of the CSV file; -1: it is empty */
-    bool foreign;    /* the CSV file is somebody else's */
+    bool foreign;    /* the CSV file belongs to another program */
     struct row csv[MOST_ROWS], jsonl[MOST_ROWS];
     int csv_rows, jsonl_rows;
     bool linked; /* the picture is a link to pictures/run.svg, which has the mode 0600 */
@@ -181,7 +181,7 @@ static void add_row(struct files *files, const uint64_t n[])
 
     if (model.log == NULL || model.csv_rows == MOST_ROWS || model.jsonl_rows == MOST_ROWS)
         return;
-    if (model.goes_on && row.epoch > 1) /* the last ones are written anew */
+    if (model.goes_on && row.epoch > 1) /* the last ones are written again */
         row.epoch -= (int)(n[2] % (uint64_t)row.epoch);
     ht_value_set(map, names[columns][0], ht_value_number(row.epoch));
     ht_value_set(map, names[columns][1], ht_value_number(row.value));
@@ -259,7 +259,7 @@ static void speak(struct files *files, const uint64_t n[])
     say(files, " %s", setlocale(LC_NUMERIC, name) != NULL ? name : "C");
 }
 
-/* Where no file can be written, or nobody reads. */
+/* A path where no file can be written, or that no process reads. */
 static void open_wrongly(struct files *files, const uint64_t n[])
 {
     static const char *const places[] = {"nowhere/run.csv", ".", "fifo"};

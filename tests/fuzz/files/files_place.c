@@ -14,7 +14,7 @@
 
 #include "ht.h"
 
-enum thing { NOTHING, SAVED, OTHER /* a file that is no checkpoint */, FOLDER, FIFO, LINK };
+enum thing { NOTHING, SAVED, OTHER /* a file that is not a checkpoint */, FOLDER, FIFO, LINK };
 static const char *const things[] = {"nothing",  "a checkpoint", "another file",
                                      "a folder", "a FIFO",       "a link"};
 
@@ -30,7 +30,7 @@ struct slot {
 
 static struct {
     struct slot at[AGES];
-    enum thing part; /* FILE.part, as somebody has left it */
+    enum thing part; /* FILE.part, left by another program */
     bool linked;     /* link.h5 -> sub/../mid.h5 -> run.h5 */
 } model;
 
@@ -88,7 +88,7 @@ static void end(struct files *files)
     setlocale(LC_NUMERIC, "C");
 }
 
-/* What is there for rank 0 to see. */
+/* The kind of file that rank 0 finds at the path. */
 static enum thing thing_at(const char *path)
 {
     struct stat info;
@@ -243,7 +243,7 @@ static void save_something_else(struct files *files, const uint64_t n[])
         replace(files, OTHER);
 }
 
-/* A state that is none, or a place where none can be. */
+/* A value that is not a state, or a path where no file can be. */
 static void save_wrongly(struct files *files, const uint64_t n[])
 {
     static const char *const keys[] = {"", ".", "a/b", "@x"};
@@ -309,7 +309,7 @@ static void load_earlier(struct files *files, const uint64_t n[])
         age++;
     if (age == AGES)
         want = model.at[0].thing == SAVED              ? HT_ERR_STATE
-               : model.at[0].thing == OTHER && job > 0 ? ANY_ERROR /* it names no job, or is none */
+               : model.at[0].thing == OTHER && job > 0 ? ANY_ERROR /* it names no job */
                                                        : (int)error_of(&model.at[0]);
     set_job("HT_RESUME_JOB", job);
     value = ht_checkpoint_load(path, HT_COMM_WORLD, &options);

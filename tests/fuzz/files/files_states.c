@@ -249,7 +249,7 @@ static ht_value *copy_of(const ht_value *value)
     return copy(&none, value, "");
 }
 
-/* What may be so, or need not be there. */
+/* Entries that may have this value, or may be missing. */
 static bool is_allowed(const struct stated *one, const struct poisoning *p, int ranks)
 {
     static const char *const counted[] = {"step", "last_epoch", "waited", "num_bad_epochs",
@@ -300,7 +300,7 @@ static void load_bad(struct files *files, const uint64_t n[])
         expect(files, one->name, one->set(before), HT_SUCCESS);
 }
 
-/* Through a file, into something that has gone on. */
+/* Through a file, into an object that has run on. */
 static void load_back(struct files *files, const uint64_t n[])
 {
     const struct stated *one = &stated[n[0] % STATED];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * CSV and .npy files that others wrote, right and damaged, loaded under every split and compared
- * with a plain reader of the same bytes; and tensors saved in either format and loaded again. */
+ * CSV and .npy files of other programs, right and damaged, are loaded under every split and
+ * compared with a plain reader of the same bytes. Tensors are saved in either format and loaded
+ * again. */
 #include "fuzz/files/files.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 enum { ROOM = 4096, MOST_VALUES = 2048 };
 
-/* What is in the files, the same on all ranks. */
+/* The content of the files, the same on all ranks. */
 static struct {
     bool has_text, has_array;
     char text[ROOM], array[ROOM];
@@ -54,7 +55,7 @@ static int split_of(uint64_t n)
     return n % 3 == 2 ? HT_NONE : (int)(n % 3);
 }
 
-/* The whole of a tensor in the host's memory. */
+/* All of a tensor in the host's memory. */
 static const void *elements_of(ht_tensor *x)
 {
     x = ht_to_device(ht_contiguous(ht_resplit(x, HT_NONE)), ht_device_get("cpu"));

@@ -123,7 +123,7 @@ static bool leaf_is_of_id(const ht_value *value, uint64_t id, char why[200])
     return false;
 }
 
-/* So many in the list, in the map, and maps inside one another. */
+/* The number of items in the list and in the map, and of maps inside one another. */
 static void counts_of(uint64_t id, int *list, int *map, int *depth)
 {
     struct random random = {hash_of(id, 1)};

@@ -74,7 +74,7 @@ static ht_value *damaged(const ht_value *state, int bad, bool negative)
     return copy;
 }
 
-/* --- What has a state --- */
+/* --- Objects that have a state --- */
 
 struct thing {
     ht_module *net;

@@ -51,7 +51,7 @@ static int reference_equal(struct run *run, const struct statement *s, struct ar
     return WANT_SUCCESS;
 }
 
-/* x next to the same elements in new memory, whatever views x has come through. */
+/* Compares x with the same elements in new memory; x has come through any number of views. */
 static bool has_nan;
 
 static struct outcome call_anew(struct run *run, const struct statement *s)

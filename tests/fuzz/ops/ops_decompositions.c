@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Factorisations and solvers, whose results are not unique or not exact: what they promise is
+ * Factorisations and solvers, whose results are not unique or not exact. Their guarantees are
  * checked by products of plain C, relative to the rounding of the dtype and the size of matrices.
  */
 #include <float.h>
@@ -130,7 +130,7 @@ static void expect_orthonormal(const char *what, struct matrix q)
     expect(what, product(adjoint_of(q), q), one(q.n), 1);
 }
 
-/* --- What each promises --- */
+/* --- The guarantees of each --- */
 
 static ht_tensor *adjoint(ht_tensor *x)
 {
@@ -147,8 +147,8 @@ static int64_t rows_of(ht_tensor *x)
     return ht_tensor_ndim(x) > 0 ? ht_tensor_shape(x)[0] : 1;
 }
 
-/* Hermitian, with eigenvalues from 1 on, in another order of columns; no matter how x is split.
- * What is no matrix for that is what the function itself is to refuse. */
+/* Hermitian, with eigenvalues from 1 on, in another order of columns; no matter how x is split. An
+ * x that cannot give such a matrix is passed on, so that the function itself refuses it. */
 static ht_tensor *hermitian(ht_tensor *x)
 {
     return is_square(x) ? ht_add(x, adjoint(x)) : x;

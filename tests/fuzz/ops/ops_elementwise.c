@@ -15,7 +15,7 @@ bool not_defined(const struct op *op, ht_dtype dtype)
            (op->rules & RULE_NO_INTEGER && kind <= KIND_INT);
 }
 
-/* What the library computes and this file does not. */
+/* Results that the library computes and this file does not. */
 static bool left_out(const struct op *op, ht_dtype dtype)
 {
     return op->rules & RULE_REAL && kind_of(dtype) == KIND_COMPLEX;

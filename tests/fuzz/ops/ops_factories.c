@@ -280,7 +280,7 @@ static int reference_arange(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* Integers that no double is, and reals that are whole. */
+/* Integers that a double cannot represent, and reals that are integers. */
 static bool generate_count(struct run *run, const struct op *op, struct statement *s)
 {
     static const int64_t starts[] = {
@@ -302,7 +302,7 @@ static bool generate_count(struct run *run, const struct op *op, struct statemen
 
 static struct outcome call_count(struct run *run, const struct statement *s)
 {
-    bool real = (double)s->n[2] > 2; /* a whole one is as good */
+    bool real = (double)s->n[2] > 2; /* an integer as a double gives the same */
 
     (void)run;
     return made(

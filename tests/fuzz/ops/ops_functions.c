@@ -141,7 +141,7 @@ static bool generate_in_place(struct run *run, const struct op *op, struct state
                                        kind_of(array_of(run, s, 1)->dtype) == KIND_COMPLEX));
 }
 
-/* What the function gives, where the first operand can hold that. */
+/* The function's result, where the first operand can hold it. */
 static int reference_in_place(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);

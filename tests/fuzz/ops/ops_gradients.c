@@ -209,8 +209,8 @@ static int reference_backward(struct run *run, const struct statement *s, struct
     if (!depends(run, x) || !run->recording || (run->once && run->passes > 0) || x->spent)
         return WANT_ANYTHING;
     run->passes++;
-    /* What the graph saved was written to, or a part of it that gives nothing was used up before.
-     */
+    /* A tensor that the graph saved was written to, or a part of it without gradients was used up
+       before. */
     if (run->status == HT_ERR_STATE && (run->wrote || run->passes > 1)) {
         for (int i = 0; i < run->leaf_count; i++)
             run->leaves[i].unknown = true;

@@ -110,10 +110,10 @@ static void random_key(struct run *run, const struct array *x, struct statement 
         s->n[s->ndim++] = encode(HT_INDEX_ELLIPSIS, 0, 0, 1);
 }
 
-/* --- What a key names --- */
+/* --- The elements that a key names --- */
 
-/* The first of the indices that a slice goes through, how many, and how far apart; false: none may
- * be told. One after another, as Python's range would. */
+/* The first of the indices that a slice goes through, their number, and their step; false: there
+ * may be no answer. One after another, as Python's range would. */
 static bool slice_of(const ht_index *item, int64_t length, int64_t *first, int64_t *count)
 {
     const bool down = item->step < 0;

@@ -69,8 +69,8 @@ static bool view_in_shape(const struct array *x, struct array *y)
     return true;
 }
 
-/* y has the elements of x in its shape: x itself, a view or a copy, on all ranks alike. Which, the
- * memory tells. */
+/* y has the elements of x in its shape: x itself, a view or a copy, the same on all ranks. Which,
+ * the memory tells. */
 static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
                         struct outcome outcome)
 {

@@ -71,7 +71,7 @@ static ht_status null_equal(ht_tensor *x)
     return ht_equal(x, NULL, &same);
 }
 
-/* --- Values that are none --- */
+/* --- Invalid values --- */
 
 static ht_status wide_range(ht_tensor *x)
 {
@@ -176,7 +176,7 @@ static int reference_misuse(struct run *run, const struct statement *s, struct a
     return WANT_FAILURE;
 }
 
-/* --- Errors that nobody has read --- */
+/* --- Errors that the program has not read --- */
 
 static bool generate_unread(struct run *run, const struct op *op, struct statement *s)
 {

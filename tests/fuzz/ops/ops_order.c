@@ -6,7 +6,7 @@
 
 enum { MOST = 4000 }; /* elements of an operand */
 
-/* --- What is less, and lines in order --- */
+/* --- The order of numbers, and lines in order --- */
 
 static int compare_parts(double a, double b)
 {
@@ -226,7 +226,7 @@ static bool is_nan(ht_dtype dtype, struct number a)
 
 enum asked { VALUES, INVERSE, COUNTS };
 
-/* NaN apart, whose order among themselves is that of the ranks. */
+/* Except for NaN, whose order among themselves is that of the ranks. */
 static int distinct(struct run *run, const struct statement *s, struct array *out, enum asked what)
 {
     struct array flat = array_copy(array_of(run, s, 0));

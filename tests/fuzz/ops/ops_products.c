@@ -9,7 +9,7 @@ enum { MOST = 4000 }; /* elements of a result */
 
 static const struct array *left;
 
-/* Of operands of one axis or more: what a product sums over, and its shape. */
+/* For operands of one axis or more: the axes that a product sums over, and its shape. */
 struct product {
     int64_t m, k, n;
     int ndim; /* batches */

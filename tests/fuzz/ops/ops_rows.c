@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows that tensors in a key name. A key has tensors of integers, modulo the length of their axes,
- * for axis n[0] and, if that is not below 0, n[1]; the integer n[3] for axis n[2] if that is not
- * below 0; and all of the other axes. */
+ * for axis n[0] and, if n[1] >= 0, for axis n[1]. It has the integer n[3] for axis n[2] if n[2] >=
+ * 0, and all of the other axes. */
 #include "fuzz/fuzz.h"
 
 enum { MOST = 1000 }; /* elements of a result */
@@ -67,7 +67,8 @@ static int key_of(struct run *run, const struct statement *s, ht_index key[MAX_N
     return count;
 }
 
-/* What a key names: the shape of the result, and where each of its elements stands in x. */
+/* The elements that a key names: the shape of the result, and the position of each of its elements
+ * in x. */
 struct rows {
     int ndim;
     int64_t shape[HT_MAX_NDIM], from[MOST];
@@ -129,7 +130,7 @@ static int find_rows(struct run *run, const struct statement *s, struct rows *ro
         return forget(x->memory);
     for (int axis = 0; axis < x->ndim; axis++) {
         if ((tensor_for(s, axis) > 0 || axis == s->n[2]) && x->shape[axis] == 0)
-            return WANT_ANYTHING; /* what is a number modulo nothing */
+            return WANT_ANYTHING; /* a number modulo 0 is undefined */
     }
     if (s->n[2] >= 0 && (s->n[3] < -x->shape[s->n[2]] || s->n[3] >= x->shape[s->n[2]]))
         return WANT_FAILURE;

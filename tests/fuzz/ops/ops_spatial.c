@@ -112,7 +112,7 @@ static int reference_rbf(struct run *run, const struct statement *s, struct arra
     return reference(run, s, GAUSSIAN, out);
 }
 
-/* Of a program with gradients the derivatives at distance 0 would be infinite. */
+/* In a program with gradients, the derivatives at distance 0 would be infinite. */
 const struct op ops_spatial[] = {{.format = "ht_cdist(%t, %t, false)",
                                   .weight = 5,
                                   .generate = generate_distance,

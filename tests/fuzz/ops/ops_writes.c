@@ -75,8 +75,7 @@ static int reference_copy(struct run *run, const struct statement *s, struct arr
     return WANT_SUCCESS;
 }
 
-/* All of a tensor has been overwritten with constants: it is no part of a graph any more, and nor
- * are its views. */
+/* All of a tensor has been overwritten with constants: it leaves the graph, and so do its views. */
 static void end_history(struct run *run, const struct array *x)
 {
     if (run->recording && !x->view && !x->cut)
@@ -167,7 +166,7 @@ static int reference_add(struct run *run, const struct statement *s, struct arra
 
         unravel(i, x->ndim, x->shape, at);
         b = convert(array_at_coords(&before, x->ndim, at), y->dtype, wide);
-        /* What x's dtype cannot hold, alpha too, may be infinite before it is scaled. */
+        /* A number that x's dtype cannot hold, alpha too, may be infinite before it is scaled. */
         if (kind_of(x->dtype) >= KIND_FLOAT &&
             fmax(number_abs(wide, b), hypot(alpha.real, alpha.imaginary)) > max_of(x->dtype))
             b = number_unknown();
@@ -242,7 +241,7 @@ static int reference_relu(struct run *run, const struct statement *s, struct arr
 
 /* --- Draws --- */
 
-/* What a draw gives to a tensor that nobody shares, seen on every rank. */
+/* The result of a draw for a tensor with memory of its own, seen on every rank. */
 static struct array drawn(const struct array *x, uint64_t seed, bool normal)
 {
     ht_tensor *whole = ht_empty(x->ndim, x->shape, x->dtype, HT_NONE);
@@ -281,7 +280,7 @@ static int reference_draw(struct run *run, const struct statement *s, struct arr
     if (want != WANT_SUCCESS)
         return want;
     if (run->status == HT_ERR_UNSUPPORTED || run->status == HT_ERR_ARGUMENT)
-        return run->status; /* a view that is not contiguous may be refused, on all ranks alike */
+        return run->status; /* for a view that is not contiguous, the same on all ranks */
     *out = drawn(x, s->seed, s->op->call == call_normal);
     for (int64_t i = 0; i < array_size(x); i++)
         write_element(run, x, i, array_at(out, i));
@@ -319,8 +318,8 @@ static struct outcome call_shared(struct run *run, const struct statement *s)
                                      : ht_allreduce(HT_COMM_WORLD, x, x, HT_OP_SUM));
 }
 
-/* All have the same, so the sum is a multiple. What comes from others has no gradient: results of
- * operations are refused, leaves are not. */
+/* All have the same, so the sum is a multiple. Results of communication have no gradient: results
+ * of operations are refused, leaves are not. */
 static int reference_shared(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DASO with random options on nodes made of these ranks: on the device in use it makes the numbers
- * that it makes on the host, bit for bit, and so does a run that was saved somewhere and resumed.
+ * DASO with random options on nodes made of these ranks. On the device in use it computes the
+ * host's numbers bit for bit, and so does a run that was saved at some step and resumed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
     X(EMPTY, 2)     /* some ranks have no rows here and there */                          \
     X(FLAT, 2)      /* losses that do not fall: a plateau */                              \
     X(READ, 3)      /* 1: every parameter after each batch, 2: one parameter on rank 0 */ \
-    X(SAVED, 12)    /* after so many batches; 0: not at all */
+    X(SAVED, 12)    /* after this number of batches; 0: not at all */
 
 enum daso_knob {
 #define DASO_ID(name, count) DASO_##name,
@@ -246,7 +246,7 @@ static void save(struct job *job, const char *path)
     went(job, "ht_checkpoint_save", ht_checkpoint_save(state, path, job->comm, NULL));
 }
 
-/* Everything anew, with other values, and those of the file in their place. */
+/* Makes all objects again, with other values, and loads those of the file. */
 static void resume(struct job *job, const char *path)
 {
     ht_value *state;

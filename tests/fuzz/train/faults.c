@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training in which one step fails on one rank: the others hear of it at the latest in their next
- * forward pass, nobody has updated anything, and training that goes on with a new wrapper is the
- * training that never made this step. */
+ * Training in which one step fails on one rank. The others get an error at the latest in their next
+ * forward pass, and no rank has updated a parameter. Training that continues with a new wrapper
+ * equals training without this step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static void end_wrappers(struct work *w)
     ht_release(w->dp);
 }
 
-/* What the parameters are, whoever would finish them first. */
+/* The values of the parameters; reading them finishes their updates. */
 static int read_values(struct work *w, double values[])
 {
     int count = 0;

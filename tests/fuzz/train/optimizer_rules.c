@@ -357,7 +357,7 @@ static void step_asgd(struct course *c)
     EACH c->p[i] = (1 - 0.125 * eta) * c->p[i] - eta * c->g[i];
 }
 
-/* --- Of whole matrices --- */
+/* --- Rules of complete matrices --- */
 
 static ht_optimizer *make_adafactor(ht_value *parameters, const struct course *c)
 {

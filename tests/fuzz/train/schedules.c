@@ -7,7 +7,7 @@
 
 #include "fuzz/fuzz.h"
 
-/* Numbers of a schedule, drawn for all kinds alike. */
+/* Numbers of a schedule, drawn in the same way for all kinds. */
 struct course {
     double lr, factor, least, most; /* the first rate; a part of it; others */
     int64_t length, times;          /* epochs; of a period, and a multiple */

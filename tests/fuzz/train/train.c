@@ -57,7 +57,7 @@ static ht_module *wrap(struct training *t)
     return ht_nn_data_parallel_ext(t->net, HT_COMM_WORLD, first, &options);
 }
 
-/* Of an element of a parameter, cut off from the graph. */
+/* A view of an element of a parameter, cut off from the graph. */
 static ht_tensor *view_of(ht_module *net)
 {
     bool was = ht_set_grad_enabled(false);

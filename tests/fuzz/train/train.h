@@ -56,7 +56,7 @@ struct plan {
 
 enum mode { MODE_ONE, MODE_BLOCKING, MODE_FLOWING, MODE_RESUMED };
 
-/* What a run did: numbers with a name each. */
+/* The record of a run: numbers with a name each. */
 enum { MAX_NOTES = 20000 };
 struct notes {
     int count;
@@ -71,7 +71,7 @@ struct net {
     const struct plan *plan;
 };
 
-/* What goes with the model: train_around.c. */
+/* The objects of a training other than the model: train_around.c. */
 struct around {
     ht_scheduler *schedule;
     ht_metric *metric;

@@ -25,7 +25,7 @@ static void settle(struct plan *plan)
     int *k = plan->knob;
 
     if (k[KNOB_JOIN] >= 3) {
-        /* What else ranks do together is for all of them, at every step. */
+        /* Other collective calls are made by all ranks, at every step. */
         k[KNOB_READ] = k[KNOB_WRITE] = k[KNOB_STOP] = k[KNOB_SIDE] = k[KNOB_HOOK] = 0;
         k[KNOB_METRIC] = k[KNOB_SCALING] = k[KNOB_DROPOUT] = 0;
         k[KNOB_NORM] = k[KNOB_NORM] >= 2 ? 0 : k[KNOB_NORM];
@@ -45,7 +45,7 @@ static void settle(struct plan *plan)
         k[KNOB_PASSES] = 0;
 }
 
-/* What there is on many ranks only. */
+/* Notes that exist on several ranks only. */
 static bool is_ours(const struct notes *notes, int i)
 {
     return strstr(notes->name[i], "character") != NULL ||
@@ -97,7 +97,7 @@ static void look_for_trouble(const char *what, const struct notes *notes, char *
         snprintf(failure, size, "%s: %s", what, notes->trouble);
 }
 
-/* "" or what is wrong, the same on all ranks. */
+/* "" or the failure, the same on all ranks. */
 static void run_plan(const struct plan *given, char *failure, size_t size)
 {
     struct plan plan = *given;

@@ -152,7 +152,7 @@ bool overflows_somewhere(const struct plan *plan, int step)
     return false;
 }
 
-/* What the mean loss of one rank's batch counts for in the gradient of the step. */
+/* The factor of the mean loss of one rank's batch in the gradient of the step. */
 double coefficient(const struct plan *plan, int step, int pass, int rank)
 {
     bool by_wrapper = plan->knob[KNOB_WAY] == 3;
@@ -168,7 +168,7 @@ double coefficient(const struct plan *plan, int step, int pass, int rank)
     }
 }
 
-/* Of one rank, or (rank -1) of all. */
+/* The rows of one rank, or (rank -1) of all. */
 static ht_tensor *rows(const struct training *t, int pass, int rank, int64_t width, uint64_t salt)
 {
     const struct plan *plan = t->plan;

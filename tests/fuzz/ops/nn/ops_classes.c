@@ -201,7 +201,7 @@ static struct number sample_at(const struct rows *r, int64_t row)
     return soft_mul(r->x->dtype, logit(r, row, class), exactly(-class_weight(r, class)));
 }
 
-/* What the mean divides by. */
+/* The divisor of the mean. */
 static double divisor(const struct rows *r)
 {
     double sum = 0;

@@ -46,7 +46,7 @@ static struct outcome call_dropout(struct run *run, const struct statement *s)
     return made(functions[s->n[0]](tensor_of(run, s, 0), p, s->seed, (uint64_t)s->n[1]));
 }
 
-/* What becomes of 1: whether it was kept; a channel is kept or dropped as one. */
+/* The result for 1: whether it was kept; a channel is kept or dropped as one. */
 static bool kept(struct run *run, const struct statement *s, const struct array *ones, int64_t i)
 {
     const int64_t plane = ones->ndim > 2 ? shape_size(ones->ndim - 2, ones->shape + 2) : 1;

@@ -192,7 +192,7 @@ static bool by_layout(ht_tensor *x)
            !ht_tensor_is_contiguous(x);
 }
 
-/* The mask is that of a tensor of ones that nobody shares. */
+/* The mask is that of a tensor of ones with memory of its own. */
 static int reference_dropout(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);

@@ -9,8 +9,8 @@ enum { LAYER, ROOT_MEAN_SQUARE, GROUP, INSTANCE, NORMS }; /* n[0] */
 enum { WEIGHT, BIAS };                                    /* lists of own numbers */
 static const double eps = 0.0625;
 
-/* n[1] axes or groups, n[2] with a weight and a bias. Of `rows` rows of `size` elements each,
- * element k has the parameter (row % groups * size + k) / inner. */
+/* n[1] axes or groups, n[2] with a weight and a bias. Element k of each of `rows` rows of `size`
+ * elements has the parameter (row % groups * size + k) / inner. */
 struct norm {
     int64_t rows, size, groups, inner, parameters;
 };

@@ -7,7 +7,7 @@
 #include "fuzz/ops/nn/ops_layers.h"
 
 enum { TANH, RELU, LSTM, GRU };  /* n[0] */
-enum { OUTPUT, LAST_H, LAST_C }; /* n[1]: what is compared */
+enum { OUTPUT, LAST_H, LAST_C }; /* n[1]: the compared outputs */
 enum { REVERSE = 1, BIAS = 2, BATCH_FIRST = 4, STATES = 8, LENGTHS = 16, LAYERS = 32 }; /* n[2] */
 enum { W_IH, W_HH, B_IH, B_HH, W_HR, PER_CELL, H_0 = 40, C_0 }; /* lists of own numbers */
 enum { MOST = 8 };                                              /* features */
@@ -198,7 +198,7 @@ static void step(const struct net *net, int cell, const struct number x[], int64
         h[j] = net->s->n[4] > 0 ? affine(net, cell, W_HR, j, next, net->hidden) : next[j];
 }
 
-/* One direction of a layer for one row: x is (steps, in) in rows of MOST; y likewise, from column
+/* One direction of a layer for one row: x is (steps, in) in rows of MOST, and so is y, from column
  * `column` on. h and c become the last states. */
 static void direction(const struct net *net, int cell, int64_t row, struct number (*x)[MOST],
                       int64_t in, struct number (*y)[MOST], int64_t column, struct number h[],

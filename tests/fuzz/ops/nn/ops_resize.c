@@ -157,7 +157,7 @@ static bool generate_pad(struct run *run, const struct op *op, struct statement 
     return s->arg[0] >= 0;
 }
 
-/* What is before (side 0) and behind (side 1) an axis, counted from the last one. */
+/* The padding before (side 0) and behind (side 1) an axis, counted from the last one. */
 static int64_t width_of(const struct statement *s, int64_t length, int axis, int side)
 {
     const int64_t drawn[2] = {choice(s, 2 * axis, 5) - 1, choice(s, 2 * axis + 1, 5) - 1};
@@ -201,7 +201,7 @@ static int64_t unpadded(const struct statement *s, int64_t at, int64_t n, int ax
     const int64_t cut = width_of(s, n, axis, 0) < 0;
     const int64_t rest = n - cut - (width_of(s, n, axis, 1) < 0);
 
-    if (s->n[0] == HT_PAD_CIRCULAR) /* of what is not cut off */
+    if (s->n[0] == HT_PAD_CIRCULAR) /* of the part that is not cut off */
         return cut + (at - cut + rest) % rest;
     if (at >= 0 && at < n)
         return at;

@@ -92,7 +92,8 @@ struct number at_place(const struct array *x, int64_t plane, int64_t place)
     return array_at(x, plane * shape_size(x->ndim - 2, x->shape + 2) + place);
 }
 
-/* Of `count` places of a plane, -1 being none: the first largest one; -2: it is in doubt. */
+/* The first of the largest elements at `count` places of a plane, -1 being no place; -2: it is in
+ * doubt. */
 static int64_t largest(const struct array *x, int64_t plane, const int64_t place[], int64_t count)
 {
     int64_t best = -1;

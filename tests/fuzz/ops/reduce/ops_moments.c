@@ -147,7 +147,7 @@ static struct outcome call_average(struct run *run, const struct statement *s)
     return made(ht_average(tensor_of(run, s, 0), (int)s->n[0], tensor_of(run, s, 1)));
 }
 
-/* Of one result; false where it is not known. */
+/* The mean of one result; false where it is not known. */
 static bool averaged(const struct array *x, const struct array *w, int axis, int64_t j, int64_t n,
                      long double *r, double *err)
 {
@@ -199,7 +199,7 @@ static int reference_average(struct run *run, const struct statement *s, struct 
     return WANT_SUCCESS;
 }
 
-/* --- Covariances: n[1] rows are variables, n[0] ddof; corrcoef alike --- */
+/* --- Covariances: n[1] rows are variables, n[0] ddof; the same for corrcoef --- */
 
 static bool generate_covariance(struct run *run, const struct op *op, struct statement *s)
 {

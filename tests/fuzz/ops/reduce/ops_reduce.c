@@ -70,7 +70,7 @@ static int reference_cumsum(struct run *run, const struct statement *s, struct a
     return WANT_SUCCESS;
 }
 
-/* Of each line up to an element the product, as ht_prod has it. */
+/* The product of each line up to an element, as ht_prod computes it. */
 static int reference_cumprod(struct run *run, const struct statement *s, struct array *out)
 {
     const struct array *x = array_of(run, s, 0);
@@ -152,7 +152,7 @@ static int reference_histogram(struct run *run, const struct statement *s, struc
     if (low == high) {
         if (!range_of(x, &low, &high))
             return HT_ERR_ARGUMENT;
-        if (low == high || !isfinite(high - low)) /* 0.5 is nothing against them */
+        if (low == high || !isfinite(high - low)) /* 0.5 is negligible compared with them */
             return HT_ERR_ARGUMENT;
     }
     *out = array_new(HT_INT64, 1, s->n);

@@ -21,7 +21,7 @@ static const unsigned takes[] = {
     [ARGMIN] = 0,
 };
 
-/* Of no higher kind than the dtype, mostly. */
+/* Mostly of a kind that is not higher than the dtype's. */
 static ht_number initial_for(struct run *run, ht_dtype dtype)
 {
     ht_number number = random_number(run);

@@ -33,7 +33,7 @@ static struct number sum_of(const struct group *group, ht_dtype from, ht_dtype d
     return total_round(&total, dtype, accumulator_of(dtype));
 }
 
-/* What sums of distances and means are kept in: integers go through double. */
+/* The dtype in which sums of distances and means are computed: integers go through double. */
 static ht_dtype wide_of(ht_dtype from)
 {
     return kind_of(from) == KIND_COMPLEX ? HT_COMPLEX128 : HT_FLOAT64;

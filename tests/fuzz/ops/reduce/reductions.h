@@ -20,10 +20,10 @@ struct reduction {
     const struct array *where; /* or NULL; broadcasts to x */
 };
 
-/* Of a result without a dtype of its own. */
+/* The dtype of a result for which the program gives none. */
 ht_dtype reduction_dtype(int what, ht_dtype dtype);
 
-/* What is to come of it, as references answer; *out where that is a success. */
+/* The expected result in the form of references' answers; *out in case of success. */
 int reduce_array(struct run *run, const struct array *x, const struct reduction *r,
                  struct array *out);
 
