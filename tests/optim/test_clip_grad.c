@@ -165,7 +165,7 @@ static void test_a_device_of_its_own(void **state)
     ht_test_expect(ht_to_device(ht_tensor_grad(x), ht_device_get("cpu")), (double[]){1.5, 2}, 1e-6);
 }
 
-/* Norm and scaling apart; other orders than 1, 2 and infinity. */
+/* Norm and scaling as separate calls; other orders than 1, 2 and infinity. */
 static void test_norm_and_scaling_apart(void **state)
 {
     const int64_t sizes[] = {2, 1};
@@ -193,8 +193,8 @@ static void test_norm_and_scaling_apart(void **state)
                          "ht_get_total_norm: the norm of the gradients is nan");
 }
 
-/* Whatever the elements' sizes and the dtype: a part that is out of range, or rounded to float32,
- * would be seen. */
+/* For any size of elements and any dtype: a part that is out of range, or rounded to float32, would
+ * be seen. */
 static void test_norms_of_other_orders(void **state)
 {
     enum { N = 1000 };
@@ -248,7 +248,7 @@ static void test_other_orders_of_special_numbers(void **state)
     }
 }
 
-/* In place of a list; a number is none. */
+/* A tensor is taken in place of a list; a number is refused. */
 static void test_one_tensor(void **state)
 {
     const double values[] = {3, -4};

@@ -197,8 +197,8 @@ static void test_resumed(void **state)
     }
 }
 
-/* A group that comes later has the first one's options, and the schedule acts on it from its own
- * rate; on a plateau each rate falls by the factor, and down to the floor at most. */
+/* A group that is added later has the first one's options, and the schedule acts on it from its own
+ * rate. On a plateau each rate falls by the factor, at most to the floor. */
 static void test_group_added_under_a_schedule(void **state)
 {
     ht_tensor *p = new_parameter(false), *q = new_parameter(true);
@@ -332,7 +332,7 @@ static void test_print(void **state)
     ht_release(o[0]);
 }
 
-/* And nothing is added by what is refused. */
+/* A refused call adds nothing. */
 static void test_misuse(void **state)
 {
     ht_tensor *p = new_parameter(false), *q = new_parameter(true), *both[] = {q, p};

@@ -205,8 +205,8 @@ static ht_tensor *nan_loss(void *user)
     return ht_backward(loss) == HT_SUCCESS ? loss : NULL;
 }
 
-/* The state of an optimizer is one that it loads, also after a loss of NaN; a state without the
- * last direction is none. */
+/* An optimizer loads its own state, also after a loss of NaN; a state without the last direction is
+ * refused. */
 static void test_states(void **state)
 {
     ht_lbfgs_options o = searching();

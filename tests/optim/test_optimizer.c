@@ -297,7 +297,7 @@ static ht_optimizer *adafactor_vector(ht_value *p)
     return ht_optim_adafactor(p, 0.05, NULL);
 }
 
-/* What tests/golden/make_optim.py calls by the same name. */
+/* The functions of the same names in tests/golden/make_optim.py. */
 #define ROW(name)           \
     {                       \
         name, golden_##name \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of elementwise kernels: operands of every kind, what one element gives alone, and
- * rows of any length, start and stride, which must be the same bits at every level. */
+ * For the tests of elementwise kernels: operands of every kind, the result for one element alone,
+ * and rows of any length, start and stride. All must have the same bits at every level. */
 #ifndef HT_TESTS_BACKENDS_CPU_CPU_ELEMENTWISE_H
 #define HT_TESTS_BACKENDS_CPU_CPU_ELEMENTWISE_H
 
@@ -186,8 +186,8 @@ static inline void check_levels(const kernel *k, int operands)
     }
 }
 
-/* Relative to the result, or to `terms` where larger ones cancelled; what is beyond the range of
- * the dtype went there in the reference too. */
+/* The error is relative to the result, or to `terms` where larger terms cancelled. A result beyond
+ * the range of the dtype must be so in the reference too. */
 static inline void check_sum(ht_dtype dtype, const void *got, int64_t i, double expected,
                              double terms)
 {
@@ -216,7 +216,7 @@ static inline double complex get_complex(ht_dtype dtype, const void *array, int6
     return complex_of(cpu_get(part, array, 2 * i), cpu_get(part, array, 2 * i + 1));
 }
 
-/* What a number is in a dtype. */
+/* A number after it is rounded to a dtype. */
 static inline double rounded(ht_dtype dtype, double value)
 {
     char element[MAX_BYTES];

@@ -46,7 +46,7 @@ static inline int cpu_levels(cpu_level levels[3])
 }
 
 /* Fills in what the arguments begin with, which must be an ht_kernel_call, and runs the kernel that
- * a table has for the dtype. What it returns. */
+ * a table has for the dtype. Yields the kernel's return value. */
 #define cpu_run(table, kernel, dtype, arguments) \
     cpu_run_bytes(table, kernel, dtype, arguments, sizeof *(arguments))
 

@@ -28,7 +28,7 @@ static double wrapped(ht_dtype dtype, uint64_t value)
                              : (double)((int64_t)(value << unused) >> unused);
 }
 
-/* g (1 - y^2), rounded where the kernel does, as it cancels. */
+/* g (1 - y^2), rounded where the kernel rounds, because the difference cancels. */
 static double tanh_grad(ht_dtype dtype, double g, double y)
 {
     const ht_dtype in = computed_in(dtype);
@@ -36,7 +36,7 @@ static double tanh_grad(ht_dtype dtype, double g, double y)
     return g * rounded(in, 1 - rounded(in, y * y));
 }
 
-/* g (1 - y) y, likewise. */
+/* g (1 - y) y, rounded in the same way. */
 static double sigmoid_grad(ht_dtype dtype, double g, double y)
 {
     const ht_dtype in = computed_in(dtype);
@@ -101,7 +101,8 @@ static bool close(double x, double y)
     return x == y || (isfinite(x) && isfinite(y) && fabs(x - y) <= -1.25 + 0.75 * fabs(y));
 }
 
-/* What each kernel is of real numbers, in double; of CLIP and WHERE the third operand is 4. */
+/* The result of each kernel for real numbers, in double; the third operand of CLIP and WHERE is 4.
+ */
 /* clang-format off */
 #define REFERENCES(X) \
     X(ADD, dtype == HT_BOOL ? x != 0 || y != 0 : x + y) \
@@ -175,7 +176,8 @@ static double complex (*const complex_references[])(double complex, double compl
     [HT_KERNELS_ELEMENTWISE_END] = NULL, COMPLEX_REFERENCES(COMPLEX_ROW)};
 /* clang-format on */
 
-/* What is rounded on the way to log(e^x + e^y): the larger one, and the difference, an exponent. */
+/* The larger of the terms that are rounded on the way to log(e^x + e^y): the maximum, and the
+ * difference, which is an exponent. */
 static double logarithm_terms(double x, double y)
 {
     const double apart = fabs(x - y);
@@ -218,14 +220,14 @@ static void check_complex(const kernel *k, const struct listed *op, int64_t i)
                              op->id == HT_KERNEL_POW && isfinite(growth) ? 1 + growth : 1);
 }
 
-/* Special real numbers of each kind with each other. */
+/* Puts special real numbers of each kind next to each other. */
 static void mix_specials(operand *x)
 {
     for (int64_t i = 3; i < COUNT && !is_exact(x->dtype) && !ht_dtype_is_complex(x->dtype); i += 7)
         cpu_set(x->dtype, x->data, i, special(i, 77));
 }
 
-/* Of those of three the third operand is a number. */
+/* The third operand of ternary kernels is a number. */
 static void binary_and_ternary_kernels(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static int64_t at(const int64_t stride[4], int64_t n, int64_t c, int64_t h, int6
     return n * stride[0] + c * stride[1] + h * stride[2] + w * stride[3];
 }
 
-/* What goes in, and what comes out: result, dx, dweight, dbias. */
+/* The operands, and the results: result, dx, dweight, dbias. */
 typedef struct oracle {
     double *x, *weight, *y, *dx, *dweight, *dbias, *bias, *result;
 } oracle;
@@ -240,7 +240,7 @@ static void plain_convolutions_of_each_dtype(void **state)
         check_all(plain_kernels(), (ht_dtype)dtype);
 }
 
-/* What users get: for float32 by oneDNN, where the build has it. */
+/* The kernels that users get: for float32 those of oneDNN, where the build has it. */
 static void test_backend(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* ranks 1 own device */
-/* Connectionist temporal classification against the sum over all paths in double, with the same bits
- * at every level; targets that fit no path, and classes that are none. */
+/* Connectionist temporal classification against the sum over all paths in double, with the same
+ * bits at every level; targets that fit no path, and invalid classes. */
 #include "cpu_kernels.h"
 
 #include "ht/kernels/nn.h"

@@ -1,7 +1,6 @@
 /* ranks 1 own device */
-/* Elementwise kernels and conversions of every level and dtype. The result for each element is
- * compared with double arithmetic; what it gives in rows of any length, start and stride must be
- * the same bits, and so must what the other levels give. */
+/* Elementwise kernels and conversions of every level and dtype. Each result is compared with double
+ * arithmetic. Rows of any length, start and stride must have the same bits, at every level. */
 #include "cpu_elementwise.h"
 #include "elementwise.h"
 

@@ -47,7 +47,7 @@ static void prepare(int level, ht_dtype dtype, ht_norm_channels_call call)
     assert_int_equal(cpu_run(&levels[level].kernels, HT_KERNEL_NORM_PREPARE, dtype, &call), 0);
 }
 
-/* Of numbers near `size` in the dtype. */
+/* Fails unless the two differ by little, relative to numbers near `size` in the dtype. */
 static void assert_near(ht_dtype dtype, double got, double expected, double size)
 {
     if (!(fabs(got - expected) <= 16 * cpu_eps(dtype) * (1 + size)))

@@ -51,7 +51,8 @@ static bool has(ht_dtype dtype, ht_kernel kind)
                                             : ht_dtype_is_floating(dtype);
 }
 
-/* The whole draw at the baseline, then by pieces and as columns at every level: the same bits. */
+/* The complete draw at the baseline, then in pieces and as columns at every level: the same bits.
+ */
 static void check_slabs(ht_kernel kind, ht_dtype dtype)
 {
     static _Alignas(64) char whole[N * 8], piece[N * 8];

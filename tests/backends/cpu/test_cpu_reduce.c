@@ -1,6 +1,7 @@
 /* ranks 1 own device */
-/* Reductions and cumulative sums of every level and dtype against naive loops: along either axis of
- * a matrix of all small widths and of long ones, transposed, and over both axes at once. */
+/* Reductions and cumulative sums of every level and dtype against naive loops. Matrices of all
+ * small widths and of large ones are reduced along either axis, transposed, and over both axes at
+ * once. */
 #include "core/tensor/tensor.h"
 #include "cpu_kernels.h"
 #include "ht/kernels/reduce.h"
@@ -100,7 +101,7 @@ static void check_wide(const ht_kernel_table *k, ht_dtype dtype, ht_reduction *r
     }
 }
 
-/* The squares about the mean, and records for others. Whole numbers: sums and squares are exact. */
+/* The squares about the mean, and records for others. Integers: sums and squares are exact. */
 static void check_moments(const ht_kernel_table *k, ht_dtype dtype, ht_reduction *r)
 {
     const bool is_complex = ht_dtype_is_complex(dtype);
@@ -131,7 +132,7 @@ static void check_moments(const ht_kernel_table *k, ht_dtype dtype, ht_reduction
     }
 }
 
-/* Whole numbers: their squares are exact in double, whatever the order. */
+/* Integers: their squares are exact in double, in any order. */
 static void check_powers(const ht_kernel_table *k, ht_dtype dtype, ht_reduction *r)
 {
     for (int squares = 0; squares < 2; squares++) {

@@ -140,8 +140,8 @@ static void target_outside_is_named(void **state)
     assert_string_equal(message, "target 3 of row 1 is outside the 3 classes");
 }
 
-/* The forward pass has told of them, perhaps later than this: the rows' gradients are 0, and
- * nothing is written outside. */
+/* The forward pass reports them, perhaps later than this: the rows' gradients are 0, and nothing is
+ * written outside. */
 static void target_outside_has_no_gradient(void **state)
 {
     static const int64_t target[][2] = {{3, -1}, {INT64_MAX, INT64_MIN}, {-101, 6}};

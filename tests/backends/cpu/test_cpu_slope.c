@@ -23,7 +23,7 @@ static const struct slope_row *row_of(const struct listed *op)
     return NULL;
 }
 
-/* What the two kernels give of all elements of a, the gradient for g = 1. */
+/* The results of the two kernels for all elements of a, the gradient for g = 1. */
 static void compute_each(const struct slope_row *f, ht_dtype dtype)
 {
     const kernel value = {f->value, dtype, dtype}, grad = {f->grad, dtype, dtype};

@@ -211,7 +211,8 @@ static void steps(void **state)
                 check(kind, (ht_dtype)dtype, option);
 }
 
-/* What a segment boundary cuts off must not change: every prefix equals the whole. */
+/* A segment boundary must not change the results: every prefix equals the same part of the complete
+ * result. */
 static void lengths_agree(void **state)
 {
     static arrays whole, part;

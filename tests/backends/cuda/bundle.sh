@@ -38,12 +38,12 @@ runs() {
     false
 }
 
-# has_results STEP RANKS: more than a few of its tests passed on so many ranks.
+# has_results STEP RANKS: more than a few of its tests passed on RANKS ranks.
 has_results() {
     [ "$(grep -c "^ok .*\[ranks $2\]" "$root/tmp/logs/$1.log")" -gt 10 ]
 }
 
-# glibc: what Open MPI, HDF5 and the programs may load of it at run time is next to what they are linked to.
+# glibc: libraries that Open MPI, HDF5 and the programs may load at run time, in addition to those they are linked to.
 for tool in sh cat chmod cut date env getconf grep head mkdir mktemp rm sed seq sort tail tee timeout; do
     add_tool $tool
 done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of the CUDA module: cuda:0, which is emulated in this folder where there is a C++
- * compiler, and a GPU where HT_BACKEND_PATH leads to a module that found one. */
+ * For the tests of the CUDA module: cuda:0 is emulated in this folder where there is a C++
+ * compiler. It is a GPU where HT_BACKEND_PATH leads to a module that found one. */
 #ifndef HT_TESTS_BACKENDS_CUDA_CUDA_DEVICE_H
 #define HT_TESTS_BACKENDS_CUDA_CUDA_DEVICE_H
 

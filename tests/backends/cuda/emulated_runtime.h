@@ -47,8 +47,8 @@ struct emulated_device {
 
 extern emulated_device emulated_devices[MAX_DEVICES];
 
-/* Of the thread: its device, the last error that a call returned, and whether it runs a function for
- * ht_cuda_host_call. */
+/* State of the thread: its device, the last error that a call returned, and whether it runs a
+ * function for ht_cuda_host_call. */
 extern thread_local int emulated_current, emulated_last_error;
 extern thread_local bool emulated_in_host_call;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What can be wrong with GPUs is one message of all ranks (tests/core/device_job.c): a device that there is not, none, a
-# driver that is too old, no module, tensors on two devices, no memory.
+# Each fault of GPUs gives one message for all ranks (tests/core/device_job.c): a device that does not exist, no device,
+# a driver that is too old, no module, tensors on two devices, no memory.
 set -u
 
 # shellcheck source=tests/core/launch.sh

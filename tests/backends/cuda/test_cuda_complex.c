@@ -1,8 +1,8 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Functions of complex numbers of the CUDA module compared with C's in long double: both parts are
- * right to 8 units in the last place, near the unit circle, near the axes, and for large numbers,
- * too. Powers lose what b log a loses. */
+/* Functions of complex numbers of the CUDA module compared with C's in long double. Both parts are
+ * right to 8 units in the last place: also near the unit circle, near the axes, and for large
+ * numbers. Powers lose what b log a loses. */
 #include <complex.h>
 
 #include "cuda_device.h"
@@ -35,7 +35,7 @@ static double between(uint64_t *seed, double low, double high)
     return low + (high - low) * cpu_random(seed);
 }
 
-/* Of any size, about the unit circle, and about each axis. */
+/* Numbers of any size, around the unit circle, and near each axis. */
 static void fill(void)
 {
     uint64_t seed = 11;

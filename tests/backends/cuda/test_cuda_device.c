@@ -27,7 +27,7 @@ static int open_device(void **state)
     return 0;
 }
 
-/* What is copied from memory of the program is the program's again at once. */
+/* The program may reuse its memory as soon as the copy from it returns. */
 static void copies_take_their_source_at_once(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void a_stream_waits_for_another(void **state)
     backend->memory_free(stream, remote);
 }
 
-/* What the log had last. */
+/* The last line of the log. */
 static char line[400];
 
 static void keep_line(ht_log_level level, const char *text, void *user)

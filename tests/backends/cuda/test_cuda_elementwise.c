@@ -196,8 +196,8 @@ static void note_exponents(const layout *l)
     }
 }
 
-/* Of numbers, or the parts of one of this size. A power of complex numbers is exp(b log a): its error
- * grows with |b log a|, on the host as on a GPU (4 and 4 eps for each). */
+/* The bound is relative to numbers, or to their parts, of this size. A power of complex numbers is
+ * exp(b log a): its error grows with |b log a|, on the host as on a GPU (4 and 4 eps for each). */
 static bool differ_little(const tested *t, double value, double right, double size, int64_t i)
 {
     const double units = is_complex_power(t) ? 8 * (4 + exponent[i]) : 32;

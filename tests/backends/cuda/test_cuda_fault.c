@@ -13,7 +13,8 @@
 
 enum { THREADS = 3, ROWS = 8, CALLS = 40, LONGEST = 200 };
 
-/* A thread's calls have a bad target in a row of their own, and so many classes. */
+/* Each thread's calls have their bad target in the thread's row, and the thread's number of
+ * classes. */
 typedef struct caller {
     ht_device *device;
     int number, failed; /* failed: how many calls, or reports that no thread's call explains */
@@ -121,7 +122,7 @@ static void calls_of_threads_report_their_own_faults(void **state)
         ht_error_clear();
 }
 
-/* What a poll found in the middle of the kernel that notes a fault. */
+/* The result of a poll in the middle of the kernel that notes a fault. */
 static caller *looking;
 static int looks;
 

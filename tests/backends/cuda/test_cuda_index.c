@@ -1,7 +1,8 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
 /* Reads, writes and sums of rows, and resampling, of the CUDA module compared with the CPU's, over
- * every dtype: the bits are the same wherever rows or taps share a place, however many there are. */
+ * every dtype. The bits are the same wherever rows or taps share a place, and however many share
+ * it. */
 #include "cuda_device.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "ht/kernels/index.h"

@@ -39,7 +39,7 @@ static bool has_more_devices(void)
     return true;
 }
 
-/* Leaves so many bytes in the pool. */
+/* Leaves this number of bytes in the pool. */
 static void leave(const ht_device *device, size_t bytes)
 {
     void *memory = device->backend->memory_alloc(device->stream, bytes);
@@ -84,7 +84,7 @@ static void code_of_kernels_is_loaded_again(void **state)
     assert_int_equal(ht__device_get(device, got, memory, sizeof got), 0);
     assert_true(got[0] == -1 && got[99] == -1);
 
-    /* Memory in use stays in use: libht is told that it may empty its cache. */
+    /* Memory in use stays in use when libht is allowed to empty its cache. */
     rest = device->backend->memory_alloc(device->stream, 400 * KIB);
     assert_non_null(rest);
     assert_int_equal(launch(device, HT_KERNEL_EXP, memory), 1);

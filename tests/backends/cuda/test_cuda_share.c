@@ -22,7 +22,7 @@ static const struct family {
     {"optim", HT_KERNELS_OPTIM, HT_KERNEL_LIMIT, 1},
 };
 
-/* What saves the CPU work, and would only make a GPU write more. */
+/* Kernels that save the CPU work, but would only make a GPU write more. */
 static bool is_for_hosts(int kernel)
 {
 #define IS(name, operands) || kernel == HT_KERNEL_##name

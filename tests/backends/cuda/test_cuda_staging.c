@@ -60,7 +60,8 @@ static void expect_message(const char *part)
     ht_error_clear();
 }
 
-/* The first piece is under way when the second one fails: what is written next is not overwritten. */
+/* The first piece is under way when the second one fails: bytes written after that are not
+ * overwritten. */
 static void an_ordinary_copy_that_fails_halfway_writes_nothing_later(void **state)
 {
     const ht_device *device = open_device("cuda:2");
@@ -91,15 +92,15 @@ static void an_ordinary_copy_that_fails_halfway_writes_nothing_later(void **stat
     assert_int_equal(ht__device_wait(device), 0);
     assert_int_equal(ht__device_get(device, from, remote, BYTES), 0);
     assert_memory_equal(from, to, BYTES);
-    assert_int_equal(negate(device, remote), 0); /* the error was told once */
+    assert_int_equal(negate(device, remote), 0); /* the error was reported once */
     backend->event_free(event);
     backend->memory_free(device->stream, remote);
     free(from);
     free(to);
 }
 
-/* The same in parallel with the work: there and back. */
-static void a_side_copy_that_fails_halfway_has_ended(void **state)
+/* The same for copies in parallel with the work, in both directions. */
+static void a_copy_beside_that_fails_halfway_has_ended(void **state)
 {
     const ht_device *device = open_device("cuda:3");
     ht_side_copy copy = {0};
@@ -139,7 +140,7 @@ static void a_side_copy_that_fails_halfway_has_ended(void **state)
     free(to);
 }
 
-/* Then the driver copies, and no kernel is told of it. */
+/* Then the driver copies, without a kernel. */
 static void copies_do_without_pinned_memory(void **state)
 {
     const ht_device *device = open_device("cuda:4");

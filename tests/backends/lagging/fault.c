@@ -6,7 +6,8 @@
 
 #include "lagging.h"
 
-/* Whether this is the call that LAG_FAULT asks for, read anew so that a test may set it between two. */
+/* Whether this is the call that LAG_FAULT asks for; the variable is read again each time, so that a
+ * test may set it between two calls. */
 static bool is_asked_for(void)
 {
     static char known[32];

@@ -18,7 +18,7 @@ static pthread_mutex_t mutex;
 
 typedef struct device {
     lag_memory *memory;
-    lag_queue *queue, *side_queue; /* the second: of copies in parallel with the first */
+    lag_queue *queue, *beside; /* the second: of copies in parallel with the first */
 } device;
 
 typedef struct event {
@@ -332,7 +332,7 @@ static int run_later(void *stream, const ht_kernel_call *call)
     return failed;
 }
 
-/* What a backend may do without. */
+/* Removes functions that a backend need not have. */
 static void leave_out(ht_backend *backend)
 {
     backend->poll = NULL;

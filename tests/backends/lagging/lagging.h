@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * A device that lags: the host's own kernels (and one of its own), queued until somebody waits, in
- * memory that the host cannot touch: who does ends, and hears whose memory it was. Copies in
- * parallel with the work have a queue of their own. So errors in waiting, and uses of memory that is not
- * the host's, show without a GPU.
+ * The lagging device: the host's own kernels (and one of its own), queued until a thread waits, in
+ * memory that the host cannot touch. A host access ends the process and names the memory's last
+ * operation. Copies in parallel with the work have a separate queue. So errors in waiting, and uses
+ * of memory that is not the host's, show without a GPU.
  *
  * - LAG_RUN=eager: does the work at once
- * - LAG_COPIES=late: copies to the host when somebody waits, not before; garbage until then, as
- *   always with copies in parallel with the work
- * - LAG_COUNT=1: says at the end how much there was to do
- * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE says which it was
- * - LAG_REFUSE=NAME: has no use for that kernel's arguments, whatever they are; all: nor for those
- *   of any other
- * - LAG_FLAW=wait|stuck: what is asked of an event is answered wrongly, by a yes before the work that
- *   it follows is done, or never by a yes; a test must find that (tests/backends/flaws.sh, device.sh)
+ * - LAG_COPIES=late: copies to the host when a thread waits, not before; garbage until then, as
+ *   always for copies in parallel with the work
+ * - LAG_COUNT=1: prints at the end how much work there was
+ * - LAG_FAULT=N: the N-th call from now on fails, and LAG_FAULT_MADE names it
+ * - LAG_REFUSE=NAME: refuses any arguments of that kernel; all: of every kernel
+ * - LAG_FLAW=wait|stuck: events answer wrongly: "done" before their work is, or never "done"; a
+ * test
+ *   must find that (tests/backends/flaws.sh, device.sh)
  * - LAG_LESS=1: does the work at once, has no events, no poll and no memory of the host */
 #ifndef HT_TESTS_BACKENDS_LAGGING_LAGGING_H
 #define HT_TESTS_BACKENDS_LAGGING_LAGGING_H
@@ -40,8 +40,8 @@ void lag_memory_free(lag_memory *memory, void *at);
 bool lag_memory_has(const lag_memory *memory, const void *at);
 void *lag_memory_real(const lag_memory *memory, const void *at);
 
-/* What the device's last operation is, for the message of a host access to its memory. what: stays
- * for ever. */
+/* The device's last operation, for the message of a host access to its memory. what: stays for
+ * ever. */
 void lag_memory_note(lag_memory *memory, const char *what);
 
 /* ---- pinned.c: the functions of ht_backend, and what they gave out ------------------------------
@@ -71,6 +71,6 @@ int lag_queue_await(lag_queue *queue, lag_queue *other, long number);
 long lag_queue_given(const lag_queue *queue); /* so far */
 long lag_queue_done(const lag_queue *queue);
 int lag_queue_drain(lag_queue *queue, long number); /* up to that one; what tell says */
-int lag_queue_tell(lag_queue *queue); /* not 0 after the error that is kept was told */
+int lag_queue_tell(lag_queue *queue);               /* not 0 after the stored error was reported */
 
 #endif

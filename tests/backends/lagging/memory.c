@@ -75,7 +75,7 @@ static void fault(int number, siginfo_t *info, void *context)
     raise(number);
 }
 
-/* The handler anew each time: test frameworks put their own there. */
+/* Installs the handler again each time, because test frameworks install theirs. */
 void lag_memory_note(lag_memory *memory, const char *what)
 {
     const struct sigaction action = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};

@@ -26,7 +26,7 @@ struct lag_queue {
     bool eager;
     ht_status error; /* that is kept, and its message */
     char message[1024];
-    bool stopped; /* updates do nothing, from an error on to what is given after it was told */
+    bool stopped; /* no update runs until work that was given after an error's report */
 };
 
 lag_queue *lag_queue_new(void)
@@ -94,7 +94,7 @@ static int give(lag_queue *queue, work w)
     return 0;
 }
 
-/* Of the errors in data the first is kept. */
+/* The first error in data is kept. */
 static int run_kernel(lag_queue *queue, work *w)
 {
     char cause[900];

@@ -194,7 +194,8 @@ static void test_resumed(void **state)
     }
 }
 
-/* At a momentum of 0 the buffer is there, and in the state. What is no tensor is refused. */
+/* At a momentum of 0 the buffer is there, and in the state. A value that is not a tensor is
+ * refused. */
 static void test_a_buffer_at_rest(void **state)
 {
     struct training t = begin(&rows[0]);

@@ -89,7 +89,7 @@ static void write_file(const char *name, int64_t rows, int64_t labels, int64_t c
 
 void files_make(const char *name, int64_t rows, int64_t labels, int64_t chunk)
 {
-    ht_barrier(HT_COMM_WORLD); /* nobody has a file of this name open any more */
+    ht_barrier(HT_COMM_WORLD); /* no loader has a file of this name open */
     ht_hdf5_lock();
     if (ht_test_rank == 0)
         write_file(name, rows, labels, chunk);

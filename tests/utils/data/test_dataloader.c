@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Every row exactly once per epoch: all policies, shuffled or not, whole shards in memory or
+/* Every row exactly once per epoch: all policies, shuffled or not, complete shards in memory or
  * windows of a few chunks, and files with fewer rows than ranks. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"

@@ -1,8 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
 /* A loader that copies its batches to a device ahead of their use: the rows are those of the host,
- * whatever the device computes meanwhile, and memory that is handed out again is not overwritten
- * late. */
+ * while the device computes. Memory that is handed out again is not overwritten late. */
 #include <stdlib.h>
 
 #include "backends/cuda/cuda_device.h"
@@ -92,7 +91,7 @@ static void batches_on_a_device_hold_their_rows(void **state)
         loader = open_loader(device, i % 2, NULL, HT_COMM_WORLD);
         run_epoch(loader, device);
         assert_true(ht_dataloader_next(loader, &batch));
-        ht_dataloader_set_epoch(loader, 1); /* in the middle: what was read ahead is dropped */
+        ht_dataloader_set_epoch(loader, 1); /* drops batches that were read ahead */
         run_epoch(loader, device);
         ht_release(loader);
     }
@@ -144,8 +143,7 @@ static void large_batches_are_copied_during_the_program(void **state)
     files_remove();
 }
 
-/* An epoch, or as much of it as there is until an error, on this rank alone: every value of a batch
- * that comes is right. */
+/* An epoch, or its batches before an error, on this rank alone: every value of a batch is right. */
 static ht_status run_until_error(ht_device *device)
 {
     ht_device *host = ht_device_get("cpu");

@@ -115,7 +115,7 @@ static void transforms_that_fail(void **state)
     files_remove();
 }
 
-/* Zeroes what follows the metadata: the chunks cannot be inflated any more. */
+/* Zeroes all bytes behind the metadata, so that the chunks can no longer be inflated. */
 static void damage(const char *path)
 {
     char zeros[512] = {0};
@@ -157,7 +157,7 @@ static void chunks_that_cannot_be_read(void **state)
     files_remove();
 }
 
-/* HDF5 reads what is gone as zeros. Rows that are in memory by then are what they were. */
+/* HDF5 reads the missing bytes as zeros. Rows that are in memory by then are what they were. */
 static void a_file_that_is_cut_while_it_is_read(void **state)
 {
     ht_dataloader_options options = ht_dataloader_options_default();

@@ -158,7 +158,7 @@ static void a_state_is_loaded_while_a_batch_is_held(void **state)
     files_remove();
 }
 
-/* The state asks for a file that is gone; the loader has read all of it, and goes on. */
+/* The state asks for a file that was removed; the loader has read all of it, and continues. */
 static void a_state_is_refused_while_a_batch_is_held(void **state)
 {
     static struct record start, expected, got;
@@ -305,7 +305,7 @@ static void every_row_once_on_other_rank_counts(void **state)
     files_remove();
 }
 
-/* Zeroes the chunks of x all of whose rows were had: they cannot be inflated any more. Returns
+/* Zeroes the chunks of x whose rows were all read, so that they can no longer be inflated. Returns
  * their number. */
 static int64_t damage_what_was_had(const int64_t seen[], hsize_t rows, hsize_t chunk)
 {

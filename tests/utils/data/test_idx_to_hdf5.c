@@ -1,7 +1,7 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* IDX files made here, plain and gzipped, come out of the HDF5 file byte for byte; each kind of bad
- * input is one message and leaves no file; the real images have the counts they are known for. */
+/* IDX files made here, plain and gzipped, come out of the HDF5 file byte for byte. Each kind of bad
+ * input is one message and leaves no file. The real images have their known counts. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 
@@ -118,7 +118,7 @@ static void converts_plain_and_gzipped(void **state)
     files_remove();
 }
 
-/* Of a file that is replaced, and a link that leads to it. */
+/* The permissions of a file that is replaced, and a link that leads to it. */
 static void permissions_and_links_stay(void **state)
 {
     struct stat info;

@@ -36,13 +36,13 @@ static void test_stops_after_patience(void **state)
     (void)state;
     /* Best in epoch 2; 3 and 4 are borne, 5 is not. */
     check(false, 2, 0, 6, (double[]){3, 1, 2, 2, 2, 0}, 5);
-    /* Epoch 4 is better: counting begins anew. */
+    /* Epoch 4 is better: counting begins again. */
     check(false, 2, 0, 7, (double[]){3, 1, 2, 0.5, 2, 2, 2}, 7);
     check(true, 0, 0, 3, (double[]){1, 2, 2}, 3);
-    /* By 0.05 it is no improvement, by 0.3 it is. */
+    /* A change of 0.05 is not an improvement, one of 0.3 is. */
     check(true, 1, 0.1, 4, (double[]){1, 1.05, 1.3, 1.35}, 0);
     check(true, 1, 0.1, 3, (double[]){1, 1.05, 1.06}, 3);
-    /* NaN is none, at the start neither. */
+    /* NaN is not an improvement, also at the start. */
     check(false, 1, 0, 3, (double[]){1, NAN, NAN}, 3);
     check(false, 1, 0, 3, (double[]){NAN, NAN, 1}, 2);
     check(false, 1, 0, 4, (double[]){NAN, 5, NAN, 4}, 0);

@@ -1,7 +1,7 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* The best models by a metric: which files are there after each epoch, and that they are the models
- * of these epochs; a run that goes on; a save that fails. */
+/* The best models by a metric: the files that exist after each epoch, which hold the models of
+ * these epochs; a run that resumes; a save that fails. */
 #include "ht_test.h"
 
 #include <limits.h>
@@ -138,7 +138,7 @@ static void test_an_epoch_again(void **state)
     files_remove();
 }
 
-/* What was kept before stays, also when it would have had to make room. */
+/* The earlier files stay, also when the new one would have replaced them. */
 static void test_failed_save_loses_nothing(void **state)
 {
     ht_module *model = ht_nn_linear(1, 1);
@@ -153,7 +153,7 @@ static void test_failed_save_loses_nothing(void **state)
                              "best-2.h5 failed: HT_ERR_IO");
     }
     failing = -1;
-    unlink(files_path("best-2.h5")); /* whoever did not fail wrote it */
+    unlink(files_path("best-2.h5")); /* a rank without the fault wrote it */
     assert_files("a");
     assert_int_equal(ht_keep_best_count(best), 1);
     ht_keep_best_step(best, 1.5, 3);

@@ -1,7 +1,8 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 /* Metrics of a test set dealt out to the ranks, evenly or not, against a count by one rank of all
- * rows; ties and NaN; a small variance with a large mean; wrong shapes on one rank alone. */
+ * rows. Also: ties and NaN, a small variance with a large mean, and wrong shapes on one rank alone.
+ */
 #include "ht_test.h"
 
 #include <math.h>
@@ -153,7 +154,7 @@ static ht_tensor *stream(int64_t first, int64_t count)
     return ht_array(values, 1, &count, HT_FLOAT64, HT_LOCAL);
 }
 
-/* Sums of squares would have lost the variance against 1e18. */
+/* Sums of squares would have lost the variance next to 1e18. */
 static void test_moments_of_a_stream(void **state)
 {
     ht_metric *metric = ht_metric_moments(HT_COMM_WORLD);
@@ -347,7 +348,7 @@ static void test_goes_on_from_a_state(void **state)
                            &options);
         ht_release(parts);
         parts = ht_metric_mean(HT_COMM_WORLD);
-        ht_metric_add(parts, 1e9, 1); /* what was added is not merged */
+        ht_metric_add(parts, 1e9, 1); /* added values are not merged */
         map = ht_checkpoint_load(files_path("m.h5"), HT_COMM_WORLD, &options);
         assert_int_equal(ht_metric_load_state_dict(parts, map), HT_SUCCESS);
     }

@@ -211,8 +211,8 @@ static void the_svg_has_a_panel_for_each_measure(void **state)
     files_remove();
 }
 
-/* Drawn anew with each row: where a link leads to, for who may read it; who waits for a reader of a
- * FIFO is told that there is none. */
+/* A file is drawn again with each row: links keep their target and files their readers, and a
+ * program that waits at a FIFO without readers gets an error. */
 static void test_files_stay_what_they_are(void **state)
 {
     ht_run_log_options options = ht_run_log_options_default();
