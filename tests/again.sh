@@ -33,7 +33,7 @@ $(sed -n 's/^ok [0-9]* - /ok - /p' "$work/one")
 END
 }
 
-# Whether all that failed in $base passes now. A script may have a program of its own name next to it.
+# Whether all that failed in $base passes now. A script may have a program with the same name in its folder.
 passes() {
     : >"$base.again"
     if [ -f "$srcdir/$base.sh" ]; then

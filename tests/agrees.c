@@ -7,7 +7,7 @@
 #include "agrees.h"
 #include "tensor_check.h"
 
-/* Not of the library, whose calls are what is tested. */
+/* Only the library's calls are tested, so these checks call MPI themselves. */
 static bool alike(const void *mine, int bytes)
 {
     char first[1024];

@@ -7,9 +7,9 @@
 
 #include "ht.h"
 
-/* One way in which a call can go wrong: `odd` on one rank, where it does or passes what is wrong.
- * Returns the status of the call (ht_error_get(NULL) for one that returned NULL). What it makes
- * dies with the scope in which it runs, or is released by it. */
+/* One way in which a call can go wrong on one rank: there `odd` is true, and the row makes the
+ * fault or passes the bad argument. Returns the status of the call (ht_error_get(NULL) for one that
+ * returned NULL). The scope in which it runs releases its results, or the row does. */
 typedef struct ht_test_agreed {
     const char *what;
     ht_status (*call)(bool odd);

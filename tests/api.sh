@@ -9,7 +9,7 @@ srcdir=${srcdir:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Whole words of the code in the C files of this folder.
+# Complete words of the code in the C files of this folder.
 used() {
     find "$1" -name '*.[ch]' -exec awk -f "$srcdir/tests/code.awk" {} + |
         tr -cs 'A-Za-z0-9_' '\n' | sort -u
@@ -30,7 +30,7 @@ all_are_tested() {
     [ -s "$work/declared" ] && [ ! -s "$work/untested" ]
 }
 
-# What must not pass for a use: a longer name, a comment, a string; nor for a declaration.
+# A longer name, a comment and a string do not count as a use, nor as a declaration.
 only_code_counts() {
     mkdir "$work/tests"
     cat >"$work/api.h" <<'END'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# doc/coverage.md and the pages next to it are what doc/coverage.sh makes, and their rows are true.
+# doc/coverage.sh makes doc/coverage.md and its pages, and their rows are true.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -81,7 +81,7 @@ all 6 of 8, 1 left out
 END
 }
 
-# A topic that is gone leaves no page.
+# A topic that was removed leaves no page.
 leaves_no_page() {
     rm "$work/tree/doc/coverage/trees.names"
     made >/dev/null && [ ! -e "$work/tree/doc/coverage/trees.md" ] && ! grep -q trees "$work/tree/doc/coverage.md"

@@ -1,5 +1,5 @@
-# Checks the records of doc/functions.awk, and prints a line for each fault: HEADER:LINE: FUNCTION: what is wrong. The grammar is in
-# CONTRIBUTING.md, "A doc comment".
+# Checks the records of doc/functions.awk, and prints a line for each fault: HEADER:LINE: FUNCTION: FAULT. The grammar
+# is in CONTRIBUTING.md, "A doc comment".
 BEGIN {
     RS = "\f"
     FS = "\037"

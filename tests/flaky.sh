@@ -1,6 +1,6 @@
 #!/bin/sh
-# A test that fails runs again, alone (tests/again.sh): it is flaky if it passes then, and a failure if it does not, if
-# it was flaky in the run before, or if more than two tests are.
+# A test that fails runs again, alone (tests/again.sh). It is flaky if it passes then. It is a failure if it fails
+# again, if it was flaky in the run before, or if more than two tests are flaky.
 set -u
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"

@@ -41,8 +41,8 @@ extern int ht_test_rank, ht_test_size;
 
 /* Leaves the test and counts it as skipped; to be called by all ranks or by none. */
 #define HT_TEST_SKIP(why) (ht_test_set_skip_reason(why), skip())
-/* Rank 0 removes a file, or an empty folder, and what checkpoints of this name leave next to it.
- * Collective. */
+/* Rank 0 removes a file, or an empty folder, and the files that checkpoints of this name leave in
+ * its folder. Collective. */
 void ht_test_remove(const char *path);
 
 void ht_test_set_skip_reason(const char *why);

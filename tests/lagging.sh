@@ -1,8 +1,8 @@
 #!/bin/sh
-# The suite on a device that lags (tests/backends/lagging): its work is done when somebody waits, and its memory is out of the
-# host's reach. On 1 rank and on 2, copies to the host come only with a wait. Copies that are there at once, which wait for
-# the work before them, are for what overlaps them: wrappers and loaders on 2 ranks. On 1 rank, too, with no kernel of its own:
-# all run on the host, which sees of the device's memory what a call says that its kernel reaches.
+# The suite on the lagging device (tests/backends/lagging): its work is done when a thread waits for it, and the host
+# cannot reach its memory. On 1 rank and on 2, copies to the host come only with a wait. Copies that are there at once,
+# which wait for the work before them, are for what overlaps them: wrappers and loaders on 2 ranks. On 1 rank, too, with
+# no kernel of its own: all run on the host, which sees of the device's memory what a call says that its kernel reaches.
 set -u
 HT_TEST_DEVICE=lag:0
 export HT_TEST_DEVICE
@@ -12,7 +12,7 @@ wanted=${HT_TEST_RANKS:-}
 
 runners='tests/core/run-core tests/nn/run-nn tests/nn/parallel/run-parallel tests/optim/run-optim
     tests/utils/data/run-data tests/utils/training/run-training'
-# A sanitizer finds nothing in one operation that the device's memory does not: what is left is memory that outlives a call.
+# The device's memory finds all errors within an operation; only memory that outlives a call is left for a sanitizer.
 [ -z "${SANITIZE:-}" ] || runners='tests/nn/parallel/run-parallel tests/utils/data/run-data'
 
 for runner in $runners; do

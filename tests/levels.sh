@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CONFIG_SITE MAKEFLAGS MFLAGS
 
-# What configure found for this build, except of SIMD levels, need not be found again.
+# The results of this build's configure are reused, except those about SIMD levels.
 sed -n '/^## Cache variables/,/^## Output variables/{/_cv_/p;}' config.log | grep -v -e '^ht_cv_simd' -e '^ac_cv_env' >"$work/cache"
 
 # configured LIST: what configure says, which makes no file.

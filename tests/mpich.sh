@@ -1,5 +1,6 @@
 #!/bin/sh
-# A build with MPICH, if it is installed in addition to the MPI of this build: the runners of the core and of data parallelism on 3 ranks.
+# A build with MPICH, if it is installed in addition to the MPI of this build: the runners of the core and of data
+# parallelism on 3 ranks.
 set -u
 sources=$(cd "${srcdir:-.}" && pwd)
 # shellcheck source=tests/tap.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The reference made of the headers: each public function has a comment in the grammar of CONTRIBUTING.md, its manual page formats,
-# and the English of headers, documents and messages keeps the rules of tests/english.awk.
+# The reference made of the headers: each public function has a comment in the grammar of CONTRIBUTING.md, and its
+# manual page formats. The English of headers, documents, messages and comments keeps the rules of tests/english.awk.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh

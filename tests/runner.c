@@ -123,8 +123,8 @@ static void on_abort(int signal_number)
     raise(signal_number);
 }
 
-/* Opens the report and keeps it apart from what tests print. What CMocka says of every test would
- * drown all else, so stdout is shown only under --only; as TAP, all that goes to stdout. */
+/* Opens the report and keeps it separate from the output of tests. CMocka's output about every test
+ * would drown the rest, so stdout is shown only under --only. As TAP, all of stdout is shown. */
 static void open_report(bool verbose)
 {
     const char *path = getenv("HT_TEST_REPORT");

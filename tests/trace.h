@@ -22,16 +22,16 @@ struct trace {
     int count;
 };
 
-/* An array of objects; what is in their objects is named as "args.of". NULL if it is no JSON of
- * that form: *wrong says what and where. Release with trace_free. */
+/* An array of objects; fields of nested objects are named "args.of". NULL if it is not JSON of that
+ * form: then *wrong says what is missing and where. Release with trace_free. */
 struct trace *trace_parse(const char *text, const char **wrong);
 struct trace *trace_read(const char *path, const char **wrong);
 void trace_free(struct trace *trace);
 
-/* Whether the spans of each thread lie inside each other or apart. */
+/* Whether any two spans of a thread are either nested or disjoint. */
 bool trace_nests(const struct trace *trace);
 
-/* Intervals of time, sorted and apart. */
+/* Intervals of time, sorted and disjoint. */
 struct trace_time {
     int64_t (*spans)[2]; /* owned */
     int count;

@@ -73,7 +73,7 @@ else
     sed 's/^/# /' "$work/out" "$work/err"
 fi
 
-# What cannot be printed is no success, and no reason to lose what was learnt.
+# A failure to print is a failure of the program, but does not lose the trained model.
 if [ -w /dev/full ]; then
     "${MPIRUN:-mpirun}" -n 1 sh -c 'exec "$@" >/dev/full' - examples/fashion/fashion \
         "$work/images.h5" "$work/full.h5" 1 </dev/null 2>"$work/err"

@@ -27,7 +27,7 @@ refuses() {
     shift 3
     launch 3 "$@"
     lines=$(grep -c -e '^mnist: ' -e '^ht: ' "$work/err")
-    # Whoever tidies up after an aborted rank may be a moment behind.
+    # The process that tidies up after an aborted rank may be a moment late.
     for _ in $(seq 100); do
         [ -n "$(ls "$TMPDIR")" ] || break
         sleep 0.2

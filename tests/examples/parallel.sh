@@ -1,6 +1,6 @@
 #!/bin/sh
-# The example's three ways to train together, on ranks taken for nodes of two: the lines that DASO's decisions
-# leave, unequal nodes, checkpoints in each phase, what does not go together.
+# The example's three ways to train on several ranks, with nodes of two ranks: the lines of DASO's decisions, unequal
+# nodes, checkpoints in each phase, and options that exclude each other.
 set -u
 
 program=examples/mnist/mnist

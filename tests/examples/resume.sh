@@ -1,7 +1,7 @@
 #!/bin/sh
-# The example killed at random moments, among them while it writes a checkpoint: what goes on from the
-# checkpoint ends with the parameters of a run that was never interrupted; on other rank counts it
-# sees every row of the interrupted epoch exactly once. 3 kills; 30 with HT_TEST_LONG=1.
+# The example is killed at random moments, also while it writes a checkpoint. A run resumed from the checkpoint has the
+# parameters of a run without interruption. On other rank counts it sees every row of the interrupted epoch exactly
+# once. 3 kills; 30 with HT_TEST_LONG=1.
 # shellcheck disable=SC2046 # lists of processes are split on purpose
 set -u
 

@@ -32,7 +32,7 @@ join() {
     awk '/^[]]/ || (FNR == 1 && NR > 1) { next } FNR == 2 && NR > 2 { printf "," } { print } END { print "]" }' "$@"
 }
 
-# joined FILE RANKS: all its files in one are a trace of so many ranks.
+# joined FILE RANKS: all its files in one make a trace of RANKS ranks.
 joined() {
     join "$1".* >"$work/all.json"
     [ "$(tests/trace-check "$work/all.json")" = "$2" ]
@@ -87,8 +87,8 @@ for rank in 0 1; do # the one that waits for the end, and the one that failed
     check "and what rank $rank did until then" grep -q '"name":"ht_job"' "$work/f.json.$rank"
 done
 
-# How much lies under computing is a matter of time: for machines that do nothing else. The test itself is not
-# declared long, as it skips itself anywhere else.
+# How much lies under computing is a matter of time: for machines that do nothing else. The file itself is not declared
+# long, because it skips itself anywhere else.
 if [ -n "${HT_TEST_LONG:-}" ]; then
     HT_PROGRESS_THREAD=1 env -u HT_TEST_LONG timeout --kill-after=5 "$limit" "$here/multinode/launch" 2 1 --rate 1gbit -- \
         tests/nn/parallel/run-parallel --only test_data_parallel_overlap </dev/null >"$work/out" 2>&1

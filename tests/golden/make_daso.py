@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What Heat 1.8 decides on recorded loss curves: DASO.epoch_loss_logic and DetectMetricPlateau.
+"""Decisions of Heat 1.8 on recorded loss curves: DASO.epoch_loss_logic and DetectMetricPlateau.
 
 Writes daso.h. epoch_loss_logic runs on an object that has only the fields it uses, for DASO's
 constructor needs GPUs. Needs heat and torch.

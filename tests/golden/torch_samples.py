@@ -69,7 +69,7 @@ def operand(key, x, flags):
 
 
 def ran(arguments, call):
-    """What the call of a sample gives: its result, operands that it changed, and gradients, by their lines' first words."""
+    """The results of a sample's call: its result, changed operands and gradients, by their lines' first words."""
     before = {k: x.detach().clone() for k, x in arguments.items() if isinstance(x, torch.Tensor)}
     y = call(arguments)
     y = y[0] if isinstance(y, tuple) else y
@@ -97,7 +97,7 @@ def largest(x):
 
 
 def thinned(samples, most):
-    """So many of the samples, by chance: options that take turns are not left out together."""
+    """At most `most` of the samples, drawn at random, so that options that take turns are not all left out."""
     kept = sorted(random.Random(1).sample(range(len(samples)), min(len(samples), most)))
     left[f"samples beyond {most} of one function"] += len(samples) - len(kept)
     return [samples[i] for i in kept]
@@ -109,7 +109,7 @@ def size_of(arguments):
 
 
 def store(name, arguments, batch, call, most):
-    """The lines of a case of at most so many elements: call takes the arguments, of which `batch` have a batch."""
+    """The lines of a case with a bounded number of elements: call takes the arguments, of which `batch` have a batch."""
     if size_of(arguments) > most:
         raise Unstored(f"operands of more than {most} elements")
     singles = ran({k: single(x) for k, x in arguments.items()}, call)
@@ -147,7 +147,7 @@ def begin():
 
 
 def write(path):
-    """Writes all lines, and prints how many cases they have, and what is left out."""
+    """Writes all lines, and prints the number of cases, and of those left out."""
     lines.extend(f"left {count} {why}" for why, count in sorted(left.items()))
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
         packed.write("\n".join(lines + [""]).encode())

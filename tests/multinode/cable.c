@@ -7,10 +7,10 @@
  * Makes a TAP device for each end and returns when all are there; they last as long as the process
  * that it leaves behind. Exit status 77 where there are no such devices.
  *
- * Packets pass as large as TCP makes them (64 KB), unread: each costs two system calls and two
- * copies, in all about 0.2 of a core where two hosts talk at 1 Gbit/s, and no more than about
- * 4 Gbit/s get through. In a line packets wait from the time at which they were read, so that a
- * process that comes late adds to the delay and never takes from it. */
+ * Packets pass as large as TCP makes them (64 KB), unread. Each costs two system calls and two
+ * copies: about 0.2 of a core where two hosts talk at 1 Gbit/s. At most about 4 Gbit/s get through.
+ * In a line packets wait from the time at which they were read, so that a process that comes late
+ * adds to the delay and never takes from it. */
 #define _GNU_SOURCE
 
 #include <stdio.h>

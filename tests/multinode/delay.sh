@@ -1,6 +1,6 @@
 #!/bin/sh
-# Hosts that are simulated far apart: what leaves one is late, jobs run over them, and the cables between
-# them (on kernels without netem) end with the launcher.
+# Simulated hosts at a distance: packets that leave one are late, and jobs run over them. The cables between them (on
+# kernels without netem) end with the launcher.
 set -u
 
 # shellcheck source=tests/core/launch.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# ht-idx2hdf5 as its users meet it, without mpirun. What it converts is tested in
+# ht-idx2hdf5 as its users meet it, without mpirun. The result of the conversion is tested in
 # tests/utils/data/test_idx_to_hdf5.c.
 set -u
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# What cannot be printed, as to a full device, is no success.
+# A failure to print, such as a full device, is a failure of the program.
 set -u
 
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 
-# MPI's modules are gone when a sanitizer looks for what they left, and this is not about leaks.
+# MPI's modules are unloaded before a sanitizer looks for leaks, and this test is not about leaks.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # full COMMAND...: it ends with status 1 and says why.
