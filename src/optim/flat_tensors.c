@@ -144,14 +144,14 @@ static bool next_piece(const ht_flat_tensors *flat, int count, piece *p)
     return true;
 }
 
-/* Whether elements can be copied as they lie. Other parts are copied whole, by their views. */
+/* Whether elements can be copied as they lie. Other parts are copied completely, by their views. */
 static bool is_plain(const ht_flat_tensors *flat, const ht_body *part)
 {
     return part->dtype == flat->all->body->dtype && part->storage->device == ht__device_cpu() &&
            ht__body_is_contiguous(part);
 }
 
-/* Whatever the dtypes, strides and devices. */
+/* For any dtypes, strides and devices. */
 static ht_status copy_whole(const char *what, ht_tensor *to, ht_tensor *from)
 {
     ht_scope *scope = ht_scope_open();

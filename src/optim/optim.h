@@ -25,8 +25,8 @@ typedef struct ht_whole_step {
 typedef struct ht_optimizer_type {
     const char *name; /* "SGD" */
     ht_kernel kernel; /* 0: there is `update` */
-    /* The step of a whole parameter, by operations. The gradient is scaled, and negated to maximize.
-     * It changes nothing before all new values are there. */
+    /* The step of a complete parameter, by operations. The gradient is scaled, and negated to
+     * maximize. It changes nothing before all new values are there. */
     ht_status (*update)(const ht_whole_step *step);
     int ndim; /* of the parameters; 0: any */
     /* In place of kernel and update: a step that evaluates the loss. NULL: step() needs none. */
@@ -198,14 +198,14 @@ ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int ro
 typedef struct ht_optim_number {
     const char *name; /* NULL: none */
     size_t at;
-    bool counts; /* whole, from 0 on; others are anything but NaN */
+    bool counts; /* an integer, from 0 on; others are anything but NaN */
 } ht_optim_number;
 
 /* HT_ERR_FORMAT unless `state` has a number that fits. */
 ht_status ht__optim_check_state(const char *what, const ht_value *state,
                                 const ht_optim_number *number);
 
-/* plateau_detector.c: of a whole detector's state, as the above. */
+/* plateau_detector.c: the same for the state of a complete detector. */
 ht_status ht__plateau_detector_check_state(const char *what, const ht_value *state);
 
 enum { HT_SCHEDULER_NUMBERS = 3 };
@@ -222,8 +222,8 @@ typedef struct ht_scheduler_type {
     /* The learning rate of epoch 0 after the rate `lr`; NULL: lr. */
     double (*start)(const ht_scheduler *scheduler, double lr, double first);
     /* The learning rate of scheduler->epoch (from 1) after the rate `lr`; `first` is the group's
-     * when its first schedule was made. Step by step from what the group has, so that a rate that
-     * the program set meanwhile, or another schedule, is kept, and the bits are those of torch's
+     * when its first schedule was made. Computed step by step from the group's present rate. So a
+     * rate that the program or another schedule set is kept, and the bits are those of torch's
      * chains of products. NULL: schedules of other schedules. */
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
     /* The momentum of scheduler->epoch (from 0), NAN to leave it. NULL: it is left. */

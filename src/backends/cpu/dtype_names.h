@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The types and names of each dtype that templates (*.inc.c) are written in, for a compiler that has
- * the types ht_complex64 and ht_complex128: dtypes.h defines them for C. */
+ * The types and names of each dtype that templates (*.inc.c) are written in, for a compiler that
+ * has the types ht_complex64 and ht_complex128: dtypes.h defines them for C. */
 #ifndef HT_BACKENDS_CPU_DTYPE_NAMES_H
 #define HT_BACKENDS_CPU_DTYPE_NAMES_H
 
@@ -46,8 +46,8 @@ typedef double storage_HT_FLOAT64, compute_HT_FLOAT64, wrap_HT_FLOAT64;
 typedef ht_complex64 storage_HT_COMPLEX64, compute_HT_COMPLEX64, wrap_HT_COMPLEX64;
 typedef ht_complex128 storage_HT_COMPLEX128, compute_HT_COMPLEX128, wrap_HT_COMPLEX128;
 
-/* param: what a kernel's parameters (ht_loop.param) are computed with; with integers they stay as
- * they came, with complex numbers they are real. */
+/* param: the type of a kernel's parameters (ht_loop.param) in computations: double for integers,
+ * real for complex numbers. */
 typedef double param_HT_BOOL, param_HT_UINT8, param_HT_INT8, param_HT_INT16, param_HT_INT32,
     param_HT_INT64, param_HT_FLOAT64, param_HT_COMPLEX128;
 typedef float param_HT_FLOAT16, param_HT_BFLOAT16, param_HT_FLOAT32, param_HT_COMPLEX64;

@@ -54,7 +54,7 @@ typedef double complex ht_complex128;
 /* The head of a kernel. */
 #define HT_KERNEL(x) static int NAME(x)(void *stream, const ht_kernel_call *call)
 
-/* Before a loop over elements: operands are equal or apart, never shifted against each other. */
+/* Before a loop over elements: operands are equal or disjoint, never shifted against each other. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* not every dtype has the vector code */
 #define HT_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")

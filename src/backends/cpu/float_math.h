@@ -129,9 +129,9 @@ typedef struct ht_logistic_float {
 } ht_logistic_float;
 
 /* For size = |x|, 126 at most, and number = x or 1. The quotient is that of sums, corrected by the
- * bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. The sign chooses by its bits: of
- * a condition the compiler would make two branches, and compute the quotient in both. */
-HT_INLINE ht_logistic_float ht__logistic_parts(float number, float x, float size)
+ * bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. The sign chooses by its bits:
+ * of a condition the compiler would make two branches, and compute the quotient in both. */
+HT_INLINE ht__logistic_float ht__logistic_parts(float number, float x, float size)
 {
     const uint32_t negative = (uint32_t)((int32_t)ht__float_to_bits(x) >> 31);
     int32_t n;
@@ -329,8 +329,9 @@ HT_INLINE float ht__density_parts(ht_split_float x, int32_t *n)
     return ht__exp_rest((-square - whole * 0.693359375f) - (whole * -2.12194440e-4f + rest));
 }
 
-/* (z + 2) times half of erfcx(z / sqrt(2)) for w = z / (z + 2), less HT_TAIL_FIRST, which has 3 bits:
- * a polynomial (minimax), its even and odd terms apart. Its last digits keep gelu within 2 ulp. */
+/* (z + 2) times half of erfcx(z / sqrt(2)) for w = z / (z + 2), less HT_TAIL_FIRST, which has 3
+ * bits: a polynomial (minimax), its even and odd terms separate. Its last digits keep gelu within 2
+ * ulp. */
 #define HT_TAIL_FIRST 0.625f
 
 HT_INLINE float ht__tail_rest(float w)
@@ -350,10 +351,10 @@ HT_INLINE float ht__tail_rest(float w)
 }
 
 /* x Phi(x) = max(x, 0) - z Phi(-z) with z = |x|. The second term is 2^n (1 + s) w (first + q); sums
- * keep the bits that float would lose, so that the tail is within 2 ulp, too: the worst of all floats
- * is 1.995 ulp, at -12.0462494. The exact quotient is w + rest; the derivative of w (first + q) is
- * linear within 0.1. The derivative of the whole, Phi(x) + x phi(x), is given to a float's digits of
- * the larger term. Infinity has a slope of NaN, as PyTorch has it. */
+ * keep the bits that float would lose, so that the tail is within 2 ulp, too: the worst of all
+ * floats is 1.995 ulp, at -12.0462494. The exact quotient is w + rest; the derivative of w (first +
+ * q) is linear within 0.1. The derivative of the function, Phi(x) + x phi(x), is given to a float's
+ * digits of the larger term. Infinity has a slope of NaN, as PyTorch has it. */
 HT_INLINE float ht__gelu_float(float x, float *slope)
 {
     const ht_split_float p = ht__split_magnitude(x);

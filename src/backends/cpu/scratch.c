@@ -34,7 +34,7 @@ void *ht__cpu_scratch(size_t bytes)
     if (bytes > SIZE_MAX - 63 || ht__alloc_should_fail())
         return no_memory(bytes);
     if (bytes == 0)
-        bytes = 1; /* NULL is no memory */
+        bytes = 1; /* NULL means out of memory */
     if (bytes <= mine.bytes)
         return mine.memory;
 

@@ -38,7 +38,7 @@ static bool machine_has(const char *level)
     return strcmp(level, "baseline") == 0;
 }
 
-/* HT_SIMD names the highest level wanted; a name that is none asks for nothing. */
+/* HT_SIMD names the highest level wanted; an invalid name is ignored. */
 static const simd_level *choose_level(void)
 {
     const char *wanted = ht__env_text(HT_ENV_HT_SIMD);

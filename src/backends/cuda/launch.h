@@ -26,7 +26,7 @@ static __forceinline__ __device__ void ht_cuda_publish(uint64_t *at, uint64_t va
     *(volatile uint64_t *)at = value;
 }
 
-/* What the host has written to *at. */
+/* Reads a word that the host writes to *at. */
 static __forceinline__ __device__ uint64_t ht_cuda_published(const uint64_t *at)
 {
     return *(const volatile uint64_t *)at;

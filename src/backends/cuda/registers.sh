@@ -1,7 +1,7 @@
 #!/bin/sh
-# usage: registers.sh FILE FLAG... -- SOURCE...: `make cuda-report`. What ptxas says of each kernel and of each function that
-# kernels call: FILE has a line for each (registers, bytes of its stack, bytes spilled, barriers, name), most registers
-# first. A summary is printed.
+# usage: registers.sh FILE FLAG... -- SOURCE...: `make cuda-report`. The report of ptxas on each kernel and on each
+# function that kernels call. FILE has a line for each (registers, bytes of its stack, bytes spilled, barriers, name),
+# most registers first. A summary is printed.
 set -eu
 here=$(dirname "$0")
 file=$1

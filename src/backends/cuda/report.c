@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors of the runtime, as the core is told of them. An error of a kernel shows at a later call,
- * which cannot tell whose it is: with HT_CUDA_SYNC=1 the host waits for each kernel, and the message
- * names the operation. */
+ * Errors of the runtime, in the form in which the core gets them. An error of a kernel shows at a
+ * later call, which cannot tell whose it is: with HT_CUDA_SYNC=1 the host waits for each kernel,
+ * and the message names the operation. */
 #include "backends/cuda/device.h"
 
 const ht_backend_services *ht_cuda_core;

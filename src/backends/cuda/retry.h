@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls that find too little memory are made again, after the pool of the thread's device has given back
- * what it keeps. */
+ * Calls that find too little memory are made again, after the pool of the thread's device has given
+ * back what it keeps. */
 #ifndef HT_BACKENDS_CUDA_RETRY_H
 #define HT_BACKENDS_CUDA_RETRY_H
 
@@ -15,8 +15,8 @@ bool ht_cuda_try_again(int error, void *stream);
 /* ht_cuda_malloc, and again: memory that the pool keeps may lie in pieces that are too short. */
 int ht_cuda_allocate(void **memory, size_t bytes, void *stream);
 
-/* Whether no launch before has failed whose error is still to be told; and after the first launch of a
- * kernel, or the second, whether to launch it again. */
+/* Whether no earlier launch has failed with an error that is still to be reported; and after the
+ * first launch of a kernel, or the second, whether to launch it again. */
 bool ht_cuda_may_launch(void);
 bool ht_cuda_launch_again(void *stream, int launches);
 

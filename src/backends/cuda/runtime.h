@@ -46,7 +46,7 @@ int ht_cuda_versions(int *driver, int *runtime); /* 13000 is 13.0; driver is 0 w
 int ht_cuda_use(int index);                      /* the device of the thread */
 int ht_cuda_get_properties(int index, ht_cuda_properties *properties);
 int ht_cuda_get_memory(int index, ht_cuda_memory *memory);
-int ht_cuda_launched(void); /* the error of the launch before, which is gone then */
+int ht_cuda_launched(void); /* the error of the launch before, which is cleared */
 int ht_cuda_peek(void);     /* the same error, which stays */
 
 int ht_cuda_stream_new(void **stream);

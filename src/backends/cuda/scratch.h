@@ -11,7 +11,8 @@
  * together, however few a core has at once. */
 enum { HT_CUDA_BLOCKS_PER_CORE = 16, HT_CUDA_SHORT_BLOCKS_PER_CORE = 64 };
 
-/* How many blocks: one thread for each of `work` elements, up to so many for each core. */
+/* The number of blocks: one thread for each of `work` elements, up to a number of blocks for each
+ * core. */
 static inline unsigned ht_cuda_blocks_up_to(const ht_cuda_device *device, int64_t work,
                                             int per_core)
 {
@@ -76,7 +77,7 @@ static int ht_cuda_with_scratch(ht_cuda_device *device, const ht_kernel_call *ca
     const int failed = launch(memory);
 
     if (failed != 0)
-        ht_cuda_launched(); /* as in ht_cuda_scratch: the failure has been told */
+        ht_cuda_launched(); /* as in ht_cuda_scratch: the failure was reported */
     ht_cuda_scratch_free(device, memory);
     return failed != 0 ? failed : ht_cuda_end(device, call);
 }

@@ -46,9 +46,9 @@ typedef struct route {
     void *given;   /* an event: the work that the stream had before the copy */
 } route;
 
-/* Copies of each kind have a route, so that they never wait for copies of another kind: in the
- * order of the work, and in parallel with it: to the host, to the device after an event, and to the
- * device ahead. A copy ahead may wait for all work that the device has. */
+/* Copies of each kind have a route, so that they never wait for copies of another kind. One route
+ * is in the order of the work. The others are in parallel with it: to the host, to the device after
+ * an event, and to the device ahead. A copy ahead may wait for all work that the device has. */
 typedef enum route_kind { IN_ORDER, TO_HOST, AFTER_EVENT, AHEAD, ROUTES } route_kind;
 
 typedef struct ht_cuda_staging {

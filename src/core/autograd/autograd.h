@@ -16,9 +16,9 @@
 
 ht_tensor *ht__grad_fit(ht_tensor *grad, const ht_body *operand);
 
-/* partial: process-local sums of each rank of `of`'s communicator when `of` is split; returns their
- * sum over the ranks as a tensor of that communicator (partial itself when there is nothing to
- * sum). Parts are float32 or wider: of 16 bits they would lose digits. */
+/* partial: process-local sums of each rank of `of`'s communicator when `of` is split. Returns their
+ * sum over the ranks as a tensor of that communicator, or partial itself if there is nothing to
+ * sum. Parts are float32 or wider: of 16 bits they would lose digits. */
 ht_tensor *ht__sum_partial(const char *what, ht_tensor *partial, const ht_body *of);
 
 /* The dtype in which parts of a sum of products are kept. */
@@ -27,9 +27,9 @@ static inline ht_dtype ht__product_dtype(ht_dtype dtype)
     return ht_dtype_is_floating(dtype) && ht_dtype_size(dtype) < sizeof(float) ? HT_FLOAT32 : dtype;
 }
 
-/* For a node's backward that still has much to do: the gradient of a leaf that is in gin
- * goes to it now, if all its hooks are early ones, and is NULL there afterwards. */
-void ht__backward_early(ht_node *node, int index, ht_tensor *gin[]);
+/* For a node's backward that still has much to compute: the gradient of a leaf in grad_inputs is
+ * delivered now, if all hooks of the leaf are early ones. It is NULL there afterwards. */
+void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
 
 /* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
  * Waiting code may take them if nothing else will be added and `grad` is the leaf's own.
@@ -60,8 +60,8 @@ typedef struct ht_backward_observer {
      * nothing, so that no 0 x NaN can arise; negative: an error was recorded, and there is none. */
     double (*begins)(ht_tensor *root, void *user);
     void (*progress)(void *user); /* between the nodes, and where one has waited */
-    /* A pass fails in the middle, or cannot begin. root: its loss; NULL: an error took it, or it has
-     * no graph. Ranks that wait in the graph of a loss are told by the engine. */
+    /* A pass fails in the middle, or cannot begin. root: its loss; NULL: an error took it, or it
+     * has no graph. The engine reports to the ranks that wait in the graph of a loss. */
     void (*failed)(bool begun, ht_tensor *root, void *user);
     void *user;
     struct ht_backward_observer *next; /* the list's */
@@ -85,10 +85,10 @@ void ht__backward_meets(void);
 /* Whether the graph of root has a node or a second run that waits for other ranks. */
 bool ht__graph_may_wait(ht_tensor *root);
 
-/* Where a pass cannot begin: tells the ranks that wait in one through the graph of `root`; where no
- * loss begins one, in one through the nodes that are `among` those meant, of graphs that this thread
- * recorded. NULL: any may be. The ranks of a communicator are told once in a pass, which several calls
- * that name nodes may be for: all those of one error that the program has not cleared since. */
+/* For a pass that cannot begin: reports to the ranks that wait in one through the graph of `root`.
+ * Without a loss it does so through the nodes for which `among` is true, in graphs that this thread
+ * recorded. NULL: any may be. The ranks of a communicator get the report once in a pass, even if
+ * several calls name its nodes: once for one error that the program has not cleared since. */
 void ht__abandon_graph(ht_tensor *root);
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user);
 

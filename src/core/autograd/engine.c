@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The backward pass: nodes in reverse order of creation, from a queue of those that have a gradient.
- * A node's users were made after it, so all of its gradient has arrived when its turn comes. */
+ * The backward pass: nodes in reverse order of creation, from a queue of those that have a
+ * gradient. A node's users were made after it, so all of its gradient has arrived when its turn
+ * comes. */
 #include "core/autograd/autograd.h"
 #include "core/autograd/engine.h"
 #include "ht/arithmetics.h"
@@ -269,7 +270,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
     return status;
 }
 
-/* A loss that is none, on this rank maybe alone: who waits for its gradients hears of the error.
+/* An invalid loss, perhaps on this rank alone: ranks that wait for its gradients get the error.
  * Without a graph, x does not tell who that is. */
 static ht_status no_loss(ht_tensor *x)
 {

@@ -6,7 +6,7 @@
 #include "ht/manipulations.h"
 #include "core/tensor/node.h"
 
-/* Memory laid out as that of `whole`, for a gradient. Negative strides begin behind its start. */
+/* Memory in the layout of `whole`, for a gradient. Negative strides begin behind its start. */
 static ht_tensor *new_in_layout(const ht_body *whole, const ht_tensor *like)
 {
     ht_body *body = ht__body_metadata(whole);
@@ -41,7 +41,7 @@ static ht_tensor *place_of(const ht_tensor *grad, const ht_body *whole, const ht
     return ht__tensor_view(body);
 }
 
-/* Inputs: what the base was, and what was written to its part. */
+/* Inputs: the earlier base, and the tensor that was written to its part. */
 static void write_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const ht_body *whole = ht__node_input(node, 0), *part = ht__node_input(node, 1);

@@ -29,9 +29,9 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
  * it: "ht_conv2d in conv1: ...". It never goes away (ht__name). */
 extern _Thread_local const char *ht__layer;
 
-/* Until the caller gives back what this returned, messages of the thread name the public function
- * `what` in the place of those that it is made of; the outermost function stays. A literal. Not
- * around calls of the program's own functions. */
+/* Until the caller passes the returned name back, messages of the thread name the public function
+ * `what` instead of the functions it calls. An outer call of this function has precedence. A
+ * literal. Not around calls of the program's own functions. */
 const char *ht__named(const char *what);
 void ht__named_end(const char *outer);
 /* As ht__named, around calls of the program's own functions: their messages name what they call. */
@@ -67,8 +67,8 @@ ht_status ht__error_last(const char **message); /* as ht_error_get */
 /* The same for a NULL: what an earlier error made NULL keeps its report (HT_IS_NULL). */
 ht_status ht__error_set_null(const char *what, const char *name);
 
-/* For a function that takes an error left by what it calls for its own: the one that the program
- * has not cleared yet is set aside meanwhile, and put back unless there is another. */
+/* For a function that adopts an error left by a function it calls: the error that the program has
+ * not cleared yet is set aside meanwhile. It is restored unless there is another. */
 #define HT_MESSAGE_LENGTH 1024
 typedef struct ht_error_kept {
     ht_status code;
@@ -77,7 +77,7 @@ typedef struct ht_error_kept {
 } ht_error_kept;
 void ht__error_set_aside(ht_error_kept *kept);
 void ht__error_put_back(const ht_error_kept *kept);
-uint64_t ht__error_number(void); /* tells this thread's errors apart; 0: none */
+uint64_t ht__error_number(void); /* distinguishes this thread's errors; 0: none */
 
 /* While errors of this thread are held they are recorded as ever, but no handler runs: their holder
  * raises them later. Returns whether they were. */

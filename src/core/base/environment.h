@@ -58,8 +58,7 @@ const char *ht__env_name(ht_env variable);
 const char *ht__env_allowed(ht_env variable);
 const char *ht__env_refused(ht_env variable);
 
-/* Warns of values that may not be, and of names with HT_ in front that are none
- * (environment_check.c). */
+/* Warns of invalid values, and of unknown names with HT_ in front (environment_check.c). */
 void ht__env_check(void);
 
 #endif

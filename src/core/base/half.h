@@ -45,8 +45,8 @@ HT_INLINE float ht__double_to_odd_float(double value)
     return ht__bits_to_float(bits);
 }
 
-/* The same for an integer of more bits than a double has: the low ones become one bit that says
- * whether there are any, which is far below what 16 bits keep. */
+/* The same for an integer of more bits than a double has. The low ones become one bit that is set
+ * if any of them is; that bit is far below the precision of 16 bits. */
 HT_INLINE float ht__int64_to_odd_float(int64_t value)
 {
     int64_t folded = (value & ~(int64_t)0xffff) | (int64_t)((value & 0xffff) != 0) << 15;

@@ -57,7 +57,7 @@ void *ht_retain(void *object)
     return object;
 }
 
-/* Devices, streams and communicators, by which things are destroyed, are gone. */
+/* Devices, streams and communicators, which are needed to destroy objects, no longer exist. */
 static void say_too_late(void)
 {
     static atomic_bool said;

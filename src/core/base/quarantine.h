@@ -11,8 +11,8 @@
 
 #ifdef HT_DEBUG
 
-/* Returns `handle`, any pointer. The job ends with a message if it is an object that is gone;
- * `what`: the public function, `name`: its argument. */
+/* Returns `handle`, any pointer. If it is an object that was destroyed, the job ends with a
+ * message; `what`: the public function, `name`: its argument. */
 const void *ht__alive(const void *handle, const char *what, const char *name);
 
 /* Objects released on this thread are noted with this place until ht__place_leave: the call that

@@ -178,7 +178,7 @@ void *ht_scope_return(ht_scope *scope, void *object)
 
 void *ht__scope_step(ht_scope *step, void *spent, void *made)
 {
-    ht_retain(made); /* first: it may be what is spent */
+    ht_retain(made); /* first: it may be the spent one */
     ht_release(spent);
     ht_scope_close(step);
     return made;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A tensor from each rank to each other, of any shape, strides and dtype. It takes one
- * MPI_Ialltoallw with derived types, after the ranks told each other the dtypes and amounts that
+ * MPI_Ialltoallw with derived types, after the ranks have exchanged the dtypes and amounts that
  * they send. */
 
 #include <inttypes.h>

@@ -23,9 +23,9 @@ typedef enum ht_sum_of { HT_SUM_ALL, HT_SUM_BEFORE, HT_SUM_AFTER } ht_sum_of;
 ht_status ht__comm_sum(ht_comm *comm, ht_tensor *x, ht_sum_of which, double divisor,
                        const char *what);
 
-/* Records of HT_REDUCE_MOMENTS, of so many numbers each, of all ranks: the first number of each <-
- * the sum of |x - mean|^2 of all elements / divisor. Merged in the order of the ranks. Collective.
- */
+/* Records of HT_REDUCE_MOMENTS of all ranks, each of ht__moments_record() numbers: the first number
+   of each <- the sum of |x - mean|^2 of all elements / divisor. Merged in the order of the ranks.
+   Collective. */
 static inline int ht__moments_record(bool is_complex)
 {
     return is_complex ? 6 : 4;
@@ -34,9 +34,9 @@ static inline int ht__moments_record(bool is_complex)
 ht_status ht__comm_moments(ht_comm *comm, ht_tensor *records, bool is_complex, double divisor,
                            const char *what);
 
-/* Begins one Alltoall of blocks between local parts: block r of `send` is what lies between the
- * edges send_start[r] and send_start[r + 1] of its local axis `send_axis`, which go up or down;
- * block r of `recv` likewise; any strides. Owned; for ht_wait. */
+/* Begins one Alltoall of blocks between local parts of any strides. Block r of `send` lies between
+ * the edges send_start[r] and send_start[r + 1] of its local axis `send_axis`, which go up or down.
+ * The same applies to `recv`. Owned; for ht_wait. */
 ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis,
                                    const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                    const int64_t *recv_start, const char *what);

@@ -6,7 +6,8 @@
 
 #include "core/collective/call.h"
 
-/* Elements of each rank's part and where it begins in the whole; `size` of each, one block. */
+/* The sizes of each rank's part and its first element in the complete tensor; `size` of each, one
+ * block. */
 typedef struct ht_parts {
     int64_t *counts; /* owned, with starts */
     int64_t *starts;
@@ -21,7 +22,7 @@ int *ht__parts_small(ht_request *request, const ht_parts *p);
 /* The buffers of both sides, and the operation. */
 ht_status ht__open_allgather(ht_request *request, ht_tensor *send, ht_tensor *recv,
                              const ht_parts *p);
-/* whole: NULL on the others than the root. */
+/* whole: NULL except on the root. */
 ht_status ht__open_rooted(ht_request *request, ht_tensor *part, ht_tensor *whole, const ht_parts *p,
                           int root, bool gather);
 
@@ -30,7 +31,7 @@ bool ht__rooted_valid(const ht_check *check, const ht_tensor *part, const ht_ten
                       int root, bool gather);
 
 /* The ranks tell each other what they bring, and whether it is right: the call begins on all of
- * them or on none, as *p then says. whole: NULL on ranks that have none. */
+ * them or on none, as *p then says. whole: NULL on ranks without one. */
 ht_status ht__ask_parts(const ht_check *check, const ht_call *call, bool valid,
                         const ht_tensor *part, const ht_tensor *whole, ht_parts *p);
 

@@ -61,7 +61,7 @@ enum {
 
 /* The terms; a complex number counts as two. */
 typedef struct numbers {
-    int unit; /* so many stay together */
+    int unit; /* this many stay in sequence */
     size_t bytes;
     MPI_Datatype type;
     void (*total)(void *y, const void *pieces, int64_t n, int first, int count, int step,
@@ -88,7 +88,7 @@ typedef struct job {
     const char *what;
 } job;
 
-/* Which ranks' parts make up rank r's result: so many from `first` on, up or down. */
+/* The ranks whose parts make up rank r's result: a number of them from `first` on, up or down. */
 static int first_of(const job *j)
 {
     return j->which == HT_SUM_AFTER ? j->comm->size - 1 : 0;

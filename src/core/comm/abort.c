@@ -77,7 +77,7 @@ static void *end_late(void *ms)
     _exit(EXIT_FAILURE);
 }
 
-/* MPI_Abort does not return when it works, but it may hang when the launcher is gone. */
+/* MPI_Abort does not return when it works, but it may hang when the launcher has ended. */
 static void end_within(const int *ms)
 {
     pthread_t thread;

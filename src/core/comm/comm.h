@@ -46,14 +46,15 @@ ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public func
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
 /* As ht_comm_split, for an object that divides its communicator in the same way each time it is made.
- * The part is kept with `comm`: MPI communicators are never freed before ht_finalize, so one for each
- * object would be a leak. Objects that are alive together share it.
- * family: a literal; all ranks pass the same one, and the same size. The two decide color and key.
- * Collective on first use. Result: retained. */
+ * The part is kept with `comm`: MPI communicators are never freed before ht_finalize, so one for
+ * each object would be a leak. Objects that are alive together share it. family: a literal; all
+ * ranks pass the same one, and the same size. The two decide color and key. Collective on first
+ * use. Result: retained. */
 ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key);
 
-/* Until the caller gives back what this returned, a failure on this rank alone concerns `comm`: for
- * operations of its ranks on process-local parts, in which no rank may fail by itself. */
+/* Until the caller passes the returned communicator back, a failure on this rank alone concerns
+ * `comm`. This is for operations of its ranks on process-local parts, in which no rank may fail by
+ * itself. */
 ht_comm *ht__together(ht_comm *comm);
 void ht__together_end(ht_comm *outer);
 
@@ -81,7 +82,7 @@ extern struct ht_watch {
     _Atomic(const char *) where; /* NULL: nowhere yet */
     _Atomic(const char *) what;  /* the wait it is in; NULL: none */
     _Atomic uint64_t moves;      /* changes when a wait begins or gets on */
-    _Atomic uint64_t operations; /* collective ones of the whole world that it has begun */
+    _Atomic uint64_t operations; /* collective calls of the world that it has begun */
 } ht__watch;
 static inline void ht__watch_at(const char *where)
 {
@@ -96,9 +97,9 @@ bool ht__watch_running(void); /* whether a thread guards: MPI_THREAD_MULTIPLE an
 /* The two sides of a call that does not wait, for a rank without an operand. */
 typedef enum ht_sides {
     HT_SIDES_ALIKE,     /* `count` elements each, or one tensor that is both */
-    HT_SIDES_ALLGATHER, /* a part of the whole is sent, the whole received */
+    HT_SIDES_ALLGATHER, /* a part is sent, the complete tensor received */
     HT_SIDES_GATHER,    /* by the root alone */
-    HT_SIDES_SCATTER,   /* the root's whole is sent, a part received */
+    HT_SIDES_SCATTER,   /* the root's complete tensor is sent, a part received */
     HT_SIDES_DEAL       /* rows to all and rows from all; `count` elements each */
 } ht_sides;
 
@@ -107,7 +108,7 @@ typedef struct ht_call {
     int kind, root; /* kind: which of those that share a function */
     ht_reduce_op op;
     ht_dtype dtype, wire;
-    int64_t count, rows; /* rows: of the whole that is gathered */
+    int64_t count, rows; /* rows: of the gathered tensor */
     ht_sides sides;
     /* Rows of each rank's part, the same on all ranks; NULL: those of ht_comm_chunk. For a deal:
      * those sent to each rank, then those that come from each; the parts of other pairs do not

@@ -38,9 +38,8 @@ int ht__topology_cores(MPI_Comm world, int *ranks); /* of this node; collective 
 /* `oversubscribed`: more ranks than cores on this node, so that a waiting rank costs another one.
  */
 void ht__wait_start(bool oversubscribed);
-/* Time in which something was looked at: of the time between two looks, seconds, at most `most`
- * counts, so that none is given up because this process was suspended or had to wait for a core.
- * Begins with the first look. */
+/* Observed time: seconds between two looks, of which at most `most` count. So no rank is given up
+ * because this process was suspended or had to wait for a core. Begins with the first look. */
 struct ht_clock {
     double last, elapsed;
 };
@@ -152,7 +151,7 @@ const char *ht__op_name(ht_reduce_op op);
 int64_t ht__count_limit(void);
 void ht__count_set_limit(int64_t limit); /* for tests; 0: INT_MAX again */
 
-/* `count` copies of `of`, `stride` bytes apart; uncommitted. */
+/* `count` copies of `of` at steps of `stride` bytes; uncommitted. */
 MPI_Datatype ht__type_repeat(int64_t count, int64_t stride, MPI_Datatype of);
 
 /* `count` elements side by side. Freed as soon as the communication is posted. */

@@ -58,9 +58,10 @@ ht_status ht_error_agree(ht_comm *comm, ht_status mine, const char *format, ...)
     return ht__agree_end("ht_error_agree", comm, begun, mine);
 }
 
-/* Nobody's error: there was no operand to take a communicator from (a NULL, options that are not
- * initialised). It is the same on all ranks that run the program, or concerns a process that works
- * by itself: returned if errors on the communicator in use are, or those on HT_COMM_SELF. */
+/* An error without a communicator: there was no operand to take one from (a NULL, options that are
+ * not initialised). It is the same on all ranks that run the program, or concerns a process that
+ * works by itself. It is returned if errors on the communicator in use are, or those on
+ * HT_COMM_SELF. */
 static bool is_returned(ht_comm *comm, bool here)
 {
     if (comm != NULL)

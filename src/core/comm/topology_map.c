@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIKE = 5 }; /* so many nodes in a row that differ in nothing are told as one entry */
+enum { ALIKE = 5 }; /* adjacent nodes that are equal are reported as one entry */
 
 int *ht__topology_nodes(const ht_comm *comm)
 {

@@ -8,7 +8,7 @@ struct ht_watch ht__watch;
 /* The calls that the thread watches: the program's thread is inside a call that cannot be
  * polled. */
 static _Atomic(const char *) guarded;
-static atomic_uint guards; /* begun so far, to tell two of the same name apart */
+static atomic_uint guards; /* the number begun so far, to distinguish two of the same name */
 
 const char *ht__watch_guard(const char *what)
 {

@@ -106,8 +106,8 @@ static bool find_in(const char *folders, const char *name, char *path, size_t ro
     return false;
 }
 
-/* The folder of modules that are installed with this library, wherever that is: in libht/ next to
- * it, or above the folder of the library with checks, which lies in there. */
+/* The folder of modules that are installed with this library, wherever that is: libht/ in its
+ * folder. For the library with checks, which lies in libht/ itself, it is the folder above. */
 static void own_folders(char *folders, size_t room)
 {
     Dl_info info;

@@ -81,7 +81,7 @@ int ht__ahead_begin(ht_side_copy *copy, const ht_device *device, void *to, const
                     size_t bytes);
 int ht__ahead_join(ht_side_copy *copy);
 
-/* Waits, if need be. -1 may be an error in data, which no other rank is told. */
+/* Waits, if need be. -1 may be an error in data, which other ranks do not get. */
 int ht__side_copy_end(ht_side_copy *copy);
 
 /* Not 0, with the error recorded, where one in data has come to light; never waits. */
@@ -171,8 +171,8 @@ static inline bool ht__kernel_is_there(const ht_device *device, ht_kernel kernel
     return ht__kernel_on_device(device, kernel, dtype) || ht__kernel_on_host(device, kernel, dtype);
 }
 
-/* Alike on all ranks, which says why: HT_ERR_DTYPE where the host has none either, whose kernels
- * say what an operation is defined for, else HT_ERR_UNSUPPORTED. */
+/* The same on all ranks: HT_ERR_DTYPE if the host lacks the kernel too, because its kernels define
+ * the dtypes of an operation; otherwise HT_ERR_UNSUPPORTED. */
 ht_status ht__kernel_missing(ht_comm *comm, const ht_device *device, ht_kernel kernel,
                              ht_dtype dtype, const char *what);
 

@@ -39,16 +39,16 @@ ht_exchange_op *ht__exchange_start(ht_exchange *exchange, void *data, int64_t n,
                                    double scale, int priority);
 
 /* The same, but float32 data may travel between nodes as `wire`, bfloat16 or float16: half the
- * bytes. Sums stay float32. The tree is the same; where it goes from node to node, both sides of an
- * addition are rounded to nearest even first, and so is the scaled result, which every rank gets.
+ * bytes. Sums stay float32. The tree is the same. Where it goes from node to node, both sides of an
+ * addition are first rounded to nearest even, and so is the scaled result, which every rank gets.
  * Inside a node nothing is rounded, whichever way it takes: on one node `wire` changes nothing.
  * Numbers that float16 cannot hold (65520 and more, in a partial sum) become infinite. */
 ht_exchange_op *ht__exchange_start_as(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                       ht_dtype wire, double scale, int priority);
 
 /* The same for data that are still being made: nothing of it is read before ht__exchange_fill says
- * that the first `n` elements are there. n only grows; the operation can end once it is the whole
- * length. */
+ * that the first `n` elements are there. n only grows; the operation can end once it is the
+ * complete length. */
 ht_exchange_op *ht__exchange_open(ht_exchange *exchange, void *data, int64_t n, ht_dtype dtype,
                                   ht_dtype wire, double scale, int priority);
 void ht__exchange_fill(ht_exchange *exchange, ht_exchange_op *op, int64_t n);
@@ -68,9 +68,9 @@ ht_exchange_op *ht__exchange_reduce_scatter(ht_exchange *exchange, void *data, i
  * converted data.
  *
  * Both are operations as the sums are, in one order with them. All of data is the engine's until
- * one is done; waiting for a part of it waits for all. Together they send what an all-reduce sends,
- * but for nodes beyond a power of two, which get their parts of the sum once more: a twelfth of it
- * at most, with three nodes of one size. */
+ * one is done; waiting for a part of it waits for all. In sum they send the data of an all-reduce.
+ * Nodes beyond a power of two get their parts of the sum once more: a twelfth of it at most, with
+ * three nodes of one size. */
 ht_exchange_op *ht__exchange_all_gather(ht_exchange *exchange, void *data, int64_t n,
                                         ht_dtype dtype, int priority);
 
@@ -98,8 +98,8 @@ ht_status ht__exchange_wait_part(ht_exchange *exchange, ht_exchange_op *op, int6
                                  const char *what);
 
 /* Waits politely for something that is made of several operations: until `done` answers true. It is
- * asked again and again, never waits, and says whether anything moved. _device waits for a device of
- * this rank, and its message at a deadline says so. */
+ * asked again and again, never waits, and says whether anything moved. _device waits for a device
+ * of this rank, and its message at a deadline says so. */
 ht_status ht__exchange_wait_for(ht_exchange *exchange, bool (*done)(void *user, bool *moved),
                                 void *user, const char *what);
 ht_status ht__exchange_wait_device(ht_exchange *exchange, bool (*done)(void *user, bool *moved),

@@ -158,8 +158,9 @@ static void start_more(ht_exchange *exchange, ht_exchange_op *op, int64_t window
 }
 
 /* The higher the priority, the more of the window. An operation with a finished segment has been
- * started by all ranks, and ends without the help of others once its data are complete: until then
- * those below it keep a segment under way, after that they get what it leaves. */
+ * started by all ranks, and needs no other operation once its data are complete. Until then
+ * operations of lower priority keep a segment under way, and after that they get the remaining
+ * window. */
 static void start_segments(ht_exchange *exchange)
 {
     int64_t window = WINDOW, least = 1;
@@ -176,7 +177,7 @@ static void start_segments(ht_exchange *exchange)
     }
 }
 
-/* Tags of so many segments. They repeat, but a pair of ranks has one for each that is under way. */
+/* Tags of `count` segments. They repeat, but a pair of ranks has one for each that is under way. */
 static void take_tags(ht_exchange *exchange, ht_exchange_op *op, int64_t count)
 {
     op->first_segment = exchange->segments_started;

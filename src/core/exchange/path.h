@@ -84,7 +84,7 @@ struct ht_exchange_op {
     double scale;
     int priority;
     atomic_bool done;
-    atomic_llong summed; /* so many elements, from the first, hold the sum */
+    atomic_llong summed; /* this many elements, from the first, hold the sum */
     ht_status status;
     bool timed;           /* it is on the timeline, */
     uint64_t finished_at; /* until then */
@@ -129,8 +129,8 @@ struct ht_exchange {
     exchange_plan across; /* of a carrier: over its counterparts on the other nodes */
     int carriers;         /* as many as the smallest node has ranks: the first of each node */
     int local, local_size;
-    int *rank_at; /* owned; the halves' order of ranks: at place p this one. Whatever a step moves
-                     lies together in it */
+    int *rank_at; /* owned; the halves' order of ranks: at place p this one. A step moves
+                     a contiguous range of it */
     int *places;  /* owned; of the ranks of this node in it */
 
     slot **slots; /* owned; segments in flight, by messages */

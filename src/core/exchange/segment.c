@@ -23,7 +23,7 @@ enum { SHORT = 4096 };
 /* The ranges that a step moves, in elements of the segment. */
 typedef struct move {
     range send[2], receive[2]; /* at most two that are not empty */
-    bool add; /* receive[0], to what is there; otherwise it is what is to be there */
+    bool add; /* receive[0], added to the elements there; otherwise it replaces them */
 } move;
 
 static bool is_short(const slot *s)
@@ -69,7 +69,7 @@ static move move_sum(const slot *s, const exchange_step *step)
 {
     range keep, give;
 
-    /* A short segment is added whole on both sides of a swap: there is nothing to bring back. */
+    /* A short segment is added completely on both sides of a swap: no part has to be returned. */
     if (!is_forward(s) && is_short(s) && step->kind == STEP_SWAP)
         return (move){.add = false};
     parts(s, plan_step(s), &keep, &give);

@@ -78,7 +78,8 @@ static void launch(ht_exchange *exchange, ht_exchange_op *op)
     atomic_store_explicit(&block->parts[exchange->local]->ready, op->use, memory_order_release);
 }
 
-/* In the order operations were started, whatever their priority; whole, if it has to be copied. */
+/* In the order operations were started, for any priority; the complete operation, if it has to be
+ * copied. */
 static bool can_launch(const ht_exchange *exchange, const ht_exchange_op *op)
 {
     if (op->block->busy || op->block->uses + 1 != op->use)

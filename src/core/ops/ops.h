@@ -17,7 +17,8 @@ bool ht__is_whole(double value, int64_t *whole);
 ht_number ht__number_of_double(ht_dtype dtype, double value);
 
 /* Where the public factory `what` makes its tensor: on the communicator and the device in use
- * (HT_LOCAL: on this rank alone), or where it is told. comm is NULL after an error. */
+ * (HT_LOCAL: on this rank alone), or on those that the caller gives. comm is NULL after an error.
+ */
 typedef struct ht_place {
     ht_comm *comm;
     ht_device *device; /* neither is owned */
@@ -107,8 +108,8 @@ ht_tensor *ht__grad_zeros(const char *what, const ht_body *x, const ht_tensor *g
 bool ht__check_operands(const char *what, int count, ht_tensor *const xs[]);
 ht_tensor *ht__concatenate(const char *what, int count, ht_tensor *const xs[], int axis);
 
-/* One axis in the other direction: a balanced copy if it is split, else a view, or x itself if it
- * is no longer than 1. NULL stays NULL. */
+/* Reverses one axis: a balanced copy if it is split, otherwise a view, or x itself if its length is
+ * at most 1. NULL stays NULL. */
 ht_tensor *ht__flip_axis(const char *what, ht_tensor *x, int axis);
 
 /* ht_broadcast_to under the name of the call that needs it, and of its argument. */

@@ -31,9 +31,9 @@ void ht__core_finalize(void)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* A leak found at exit can only be told from Open MPI's own while its modules are mapped: with them
- * gone a stack ends in nowhere, unless each malloc is unwound by tables, which takes as long as all
- * else in a short job. */
+/* A leak found at exit can only be distinguished from Open MPI's own while its modules are mapped.
+ * Without them a stack has no names, unless each malloc is unwound by tables, which takes as long
+ * as the rest of a short job. */
 HT_API int dlclose(void *handle)
 {
     (void)handle;

@@ -103,7 +103,8 @@ static int64_t longest_slab(const ht_body *body)
     return longest;
 }
 
-/* Whether the part of some rank has more bytes than a process can address. All ranks see it alike. */
+/* Whether the part of some rank has more bytes than a process can address. All ranks get the same
+ * answer. */
 static bool is_too_large(const ht_body *body)
 {
     double bytes = (double)ht_dtype_size(body->dtype);

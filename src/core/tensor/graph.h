@@ -37,14 +37,13 @@ struct ht_grad_meta {
     unsigned zeroings;  /* so far, by the program: a gradient may be overwritten without one */
     ht_hook *hooks;
     int hook_count;
-    ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is gone */
+    ht_tensor *leaf; /* not owned; the handle this belongs to, NULL once that is released */
     atomic_int uses; /* edges of live graphs that lead here */
     bool arrived;    /* got a gradient in the running pass; ready hooks wait for its other uses */
     const int *unfinished; /* not owned; not 0: the gradient is this rank's part of one, to which
                               more passes are to add before it is used. NULL: never */
-    /* The gradient is being averaged, or an update with it is due: called before anyone is told
-     * whether there is one, or gives another. Not HT_SUCCESS: its content is invalid. NULL:
-     * neither. */
+    /* The gradient is being averaged, or an update with it is due. Called before its existence is
+     * queried, or another one is given. Not HT_SUCCESS: its content is invalid. NULL: neither. */
     ht_status (*coming)(void *user);
     void *coming_user;
 };
@@ -90,8 +89,8 @@ ht_tensor *ht__replay_tensor(ht_tensor *x);   /* values that change between the 
 bool ht__replaying(void);                     /* in a second run: state that has followed stays */
 
 /* ---- origins (origin.c) -------------------------------------------------------------------------
- * A forward pass that asks later whether any node that it made is left. Otherwise no loss can come to
- * it. Each of its nodes retains it, as do the origins inside it. */
+ * A forward pass that asks later whether any node that it made is left. Otherwise no loss can come
+ * to it. Each of its nodes retains it, as do the origins inside it. */
 typedef struct ht_origin {
     ht_object base;
     struct ht_origin *outer; /* retained; NULL: none */
@@ -101,13 +100,13 @@ typedef struct ht_origin {
 extern _Thread_local ht_origin
     *ht__origin_now; /* retained; of the nodes that are made; NULL: none */
 
-/* begin: inside the one that is now. end: it, and those inside it that have not ended; no node is made
- * for it any more, and it is released. */
+/* begin: inside the one that is now. end: it, and those inside it that have not ended. No further
+ * node is made for it, and it is released. */
 ht_origin *ht__origin_begin(void);
 void ht__origin_end(ht_origin *origin);
 void ht__origin_leave(ht_origin *origin); /* a node is freed; NULL is ignored */
 
-/* Whether it has ended and nobody but one caller retains it: no node is left. Not while an error is
+/* Whether it has ended and only one caller retains it: no node is left. Not while an error is
  * pending that may have taken the loss. */
 bool ht__origin_is_over(const ht_origin *origin);
 
@@ -137,7 +136,7 @@ void ht__told(ht_comm *comm);
 /* ---- writes in place (history.c) ----------------------------------------------------------------
  * A function that writes to x checks first, x brought up to date; writes; and says what the graph
  * is to know of it. Refused are read-only views and, while recording, leaves that require gradients
- * and views of them. values: what is to be written, where it may need a gradient. */
+ * and views of them. values: the tensor to be written, where it may need a gradient. */
 ht_status ht__check_in_place(const char *what, const char *name, ht_tensor *x,
                              const ht_tensor *values);
 void ht__written(const char *what, ht_tensor *x, ht_node *node); /* node: taken; NULL: constants */

@@ -249,7 +249,7 @@ ht_tensor *ht__grad_target(ht_node *node, int index)
 
     if (leaf == NULL || !leaf->overwrite || leaf->grad == NULL || shape->split != HT_NONE)
         return NULL;
-    if (ht__grad_await(leaf) != HT_SUCCESS) /* what is there may be on its way to an update */
+    if (ht__grad_await(leaf) != HT_SUCCESS) /* the base may be on its way to an update */
         return NULL;
     for (int i = 0; i < leaf->hook_count; i++) {
         if (leaf->hooks[i].gradient != NULL)

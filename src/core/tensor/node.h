@@ -46,7 +46,7 @@ typedef struct ht_segment {
     int number_count, number_capacity;
     ht_meeting *meetings;   /* owned; of the first run, in order */
     int meeting_count, met; /* met: by the second run */
-    ht_waiting *waiting;    /* owned; NULL: it waits for nobody */
+    ht_waiting *waiting;    /* owned; NULL: it waits for no other rank */
     bool again, failed;     /* the second run has begun; has failed */
     bool differs;           /* the second run from the first */
 } ht_segment;
@@ -67,11 +67,11 @@ struct ht_node {
     ht_body *kept;       /* owned; until the node is given up, in a segment as well */
     ht_grad_meta *watch; /* owned; hooks on the output */
     ht_tensor *pending;  /* owned; the gradient that has arrived so far */
-    ht_waiting *waiting; /* owned; NULL: it waits for nobody */
+    ht_waiting *waiting; /* owned; NULL: it waits for no other rank */
     ht_segment *segment; /* owned; NULL: saved tensors are kept */
     int place;           /* in the segment */
     int remade;          /* saved tensors that the second run has made */
-    ht_origin *origin;   /* retained; NULL: nobody asks */
+    ht_origin *origin;   /* retained; NULL: no rank asks */
     ht_node *twin;       /* not owned; of the first run, for what this one saves; NULL */
     uint64_t walk;       /* the last ht__graph_walk that came by */
     bool released;       /* a backward pass has used it up */
@@ -86,9 +86,9 @@ bool ht__next_hook(const ht_grad_meta *meta, uint64_t of, uint64_t after, uint64
                    ht_hook *hook);
 uint64_t ht__last_hook(const ht_grad_meta *meta); /* its id; 0: there are none */
 
-/* Backward of a write through a view, whose inputs are what the base was and what was written to
- * its part; and of a view of a base that was written to, whose inputs are the base and the view for
- * where it lies. They take what is above this room, and are brought by ht__autograd_start. */
+/* Backward of a write through a view, whose inputs are the earlier base and the values written to
+ * its part. Also of a view of a base that was written to, whose inputs are the base and the view
+ * for its place. They use rooms above this one, and are installed by ht__autograd_start. */
 typedef struct ht_view_backward {
     ht_backward_fn *write, *view;
 } ht_view_backward;
@@ -117,7 +117,7 @@ bool ht__waiting_any(void);                                      /* of any threa
 int ht__waiting_find(ht_node ***nodes);
 void ht__waiting_clear(ht_node **place);          /* in a segment that may be among them */
 void ht__node_leave(ht_node *node);               /* its backward no longer waits for other ranks */
-void ht__meeting_tell(const ht_meeting *meeting); /* unless told; the error stays what it is */
+void ht__meeting_tell(const ht_meeting *meeting); /* unless that was done; the error stays */
 
 /* ---- segments (segment.c) -------------------------------------------------------------------- */
 /* A run of a segment's function on this thread, between enter and leave. */

@@ -52,7 +52,7 @@ static bool is_open(const ht_origin *origin)
     return now == origin;
 }
 
-/* What is inside was given up in the middle, on this thread. */
+/* Origins inside it were given up in the middle, on this thread. */
 void ht__origin_end(ht_origin *origin)
 {
     bool more = is_open(origin);

@@ -26,8 +26,8 @@ ht_storage *ht__storage_new(ht_device *device,
 ht_storage *ht__storage_lend(ht_device *device, void *memory, void (*free)(void *user), void *user);
 void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the version */
 
-/* The address as it is, for who made the storage and knows what state its memory is in: the
- * exchange that sums a bucket, in a buffer that no other code has seen. */
+/* The address without any wait, for code that made the storage and knows the state of its memory:
+ * the exchange that sums a bucket, in a buffer that no other code has seen. */
 void *ht__storage_raw(const ht_storage *storage);
 
 /* A storage whose memory is given back to its device for a while: tensors, views and versions stay.
@@ -39,10 +39,10 @@ void ht__storage_put_away(ht_storage *storage, const char *name);
 bool ht__storage_bring_back(ht_storage *storage);
 const char *ht__storage_away(const ht_storage *storage); /* its name; NULL: its memory is there */
 
-/* Somebody has not written yet what these bytes of a storage are to hold (a deferred update, an
- * average on its way): bring is called before anyone gets their address or version, with the bytes
- * begin ... end - 1 that are asked for; in_parts: the rest may come later. It takes the guard away,
- * or writes through bodies that are `inside`. A storage's end takes its guards away. */
+/* A guard: these bytes of a storage are still to be written (by a deferred update, or an average on
+ * its way). bring is called before any code gets their address or version, with the bytes begin ...
+ * end - 1 that are asked for; in_parts: the rest may come later. It takes the guard away, or writes
+ * through bodies that are `inside`. A storage's end takes its guards away. */
 typedef struct ht_guard {
     void (*bring)(void *user, int64_t begin, int64_t end, bool in_parts);
     void *user;
@@ -102,8 +102,8 @@ struct ht_tensor {
     ht_tensor *root;    /* owned; made while recording: what it is a view of, no view itself */
 };
 
-/* Whether a process can count and address the elements of such a result; HT_ERR_SHAPE or
- * HT_ERR_MEMORY, alike on all ranks, unless so. */
+/* Whether a process can count and address the elements of such a result; otherwise HT_ERR_SHAPE or
+ * HT_ERR_MEMORY, the same on all ranks. */
 bool ht__check_size(const char *what, ht_comm *comm, ht_dtype dtype, int ndim,
                     const int64_t shape[], int split);
 
@@ -119,9 +119,9 @@ ht_body *ht__body_on(ht_storage *storage, ht_comm *comm, ht_dtype dtype, int ndi
 /* Shape, distribution and memory order of `like` (a dense one: else row-major), new memory. */
 ht_body *ht__body_new_as(const char *what, const ht_body *like, ht_dtype dtype);
 
-/* A copy of the metadata that shares the storage; to be edited before it is used (who sets a
- * stride sets both), then settled:
- * settle recomputes the local shape, size and slab from shape, split, bounds and comm. */
+/* A copy of the metadata that shares the storage. It is edited before it is used (an edit of a
+ * stride sets both strides), then settled: settle recomputes the local shape, size and slab from
+ * shape, split, bounds and comm. */
 ht_body *ht__body_view(const ht_body *of);
 ht_body *ht__body_metadata(const ht_body *of); /* without the storage: keeps no memory alive */
 void ht__body_settle(ht_body *body);
@@ -136,7 +136,7 @@ void *ht__body_data(const ht_body *body);
 void *ht__body_first(const ht_body *body, int64_t n);
 void ht__body_await(const ht_body *body);                 /* the guards, without the address */
 unsigned ht__body_version(const ht_body *body);           /* of its storage */
-void ht__guard_set(ht_guard *guard, const ht_body *body); /* over its elements; again: anew */
+void ht__guard_set(ht_guard *guard, const ht_body *body); /* over its elements; again: repeats it */
 void ht__guard_clear(ht_guard *guard);
 /* By the global strides, so on all ranks or on none; the local part is dense then, in this order.
  */
@@ -157,9 +157,10 @@ void ht__body_extent(const ht_body *body, int64_t *begin, int64_t *end);
  * interlock. */
 bool ht__body_overlaps(const ht_body *a, const ht_body *b);
 
-/* Whether the elements of both correspond one by one on every rank, as those of a gradient or an
- * optimizer's state and its tensor: shape, dtype, device (where both have memory), communicator and
- * slabs. And what a message says of all that, in one of a few buffers of the thread. */
+/* Whether the elements of both correspond one by one on every rank, which a gradient or an
+ * optimizer's state and its tensor must do. Compares shape, dtype, device (where both have memory),
+ * communicator and slabs. And what a message says of all that, in one of a few buffers of the
+ * thread. */
 bool ht__body_fits(const ht_body *a, const ht_body *b);
 const char *ht__body_str(const ht_body *body);
 
@@ -218,8 +219,8 @@ bool ht__check_number(const char *what, ht_comm *comm, const char *name, ht_dtyp
 /* Whether there is a kernel for x's device and dtype; false after that error. */
 bool ht__has_kernel(const char *what, const ht_tensor *x, ht_kernel kernel);
 
-/* The operand of a kernel that is the local part of a body; of x, absent where x is NULL; and that
- * is `count` elements of a dense body from element `first` on. */
+/* The operand of a kernel: the local part of a body; of x, absent where x is NULL; and `count`
+ * elements of a dense body from element `first` on. */
 ht_kernel_operand ht__operand_of(const ht_body *body, ht_access access);
 ht_kernel_operand ht__operand_if_any(const ht_tensor *x, ht_access access);
 ht_kernel_operand ht__operand_part(const ht_body *body, int64_t first, int64_t count,

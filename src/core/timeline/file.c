@@ -25,7 +25,7 @@ static int file = -1;
 static int rank;
 static int64_t shift;             /* nanoseconds; from this clock to that of the trace */
 static uint64_t flights;          /* so far: each has a number of its own */
-static char text[ROOM + LONGEST]; /* whole lines that are not written yet */
+static char text[ROOM + LONGEST]; /* complete lines that are not written yet */
 static size_t filled;
 
 void ht__timeline_file_sync(void)

@@ -18,8 +18,8 @@ typedef struct timeline_record {
     int kind;       /* of a span; HT_SPAN_KINDS: a flight */
 } timeline_record;
 
-/* Strings, each kept once, until the process ends: layers and buckets may be gone before what they
- * did is written. */
+/* Strings, each kept once, until the process ends: layers and buckets may be destroyed before their
+ * spans are written. */
 typedef struct timeline_names {
     char **table; /* open addressing; a power of two */
     size_t room, count;
@@ -53,7 +53,7 @@ void ht__timeline_file_open(const char *path, int rank, int64_t shift, int64_t e
 bool ht__timeline_file_is_open(void);
 void ht__timeline_file_thread(const timeline_thread *thread);
 void ht__timeline_file_record(const timeline_thread *thread, const timeline_record *record);
-void ht__timeline_file_sync(void); /* hands it to the system, whole lines */
+void ht__timeline_file_sync(void); /* hands complete lines to the system */
 void ht__timeline_file_close(void);
 
 /* record.c: since the start, on the thread that started it. */

@@ -27,7 +27,7 @@ ht_conv2d_options ht_conv2d_options_default(void)
                                .groups = 1};
 }
 
-/* In addition to the rules: the channels of both come in as many groups. */
+/* In addition to the rules: the channels of both divide into the groups. */
 static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t groups)
 {
     const ht_body *a = x->body, *w = weight->body;

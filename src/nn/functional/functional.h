@@ -26,8 +26,8 @@ ht_tensor *ht__batch_result(const char *what, const ht_tensor *x, ht_dtype dtype
 ht_tensor *ht__batch_result_channels_last(const char *what, const ht_tensor *x, ht_dtype dtype,
                                           const int64_t shape[4]);
 
-/* The strides of an image in one of the two layouts that kernels take, as its layout has them: x's
- * own may be anything along axes of length 1, with which kernels compute nevertheless. */
+/* The strides of an image in one of the two layouts that kernels take. x's own strides may be
+ * anything along axes of length 1, which kernels compute with nevertheless. */
 void ht__image_strides(const ht_body *x, int64_t stride[4]);
 
 /* Memory for the gradient of input `index`, with its slabs and layout, on dy's device. Scoped. */

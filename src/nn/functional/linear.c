@@ -17,8 +17,8 @@ static const ht_operand_rule rules[OPERANDS] = {
     {"bias", "o", HT_DTYPE_SAME, HT_SPLIT_NONE, HT_LAYOUT_ROWS, HT_CAST_LOW, HT_OPTIONAL},
 };
 
-/* A large weight is worked on block by block of its rows: in data-parallel training each block's
- * gradient travels while the next is made, and comes back in time for the same block of the next
+/* A large weight is processed block by block of its rows. In data-parallel training each block's
+ * gradient travels while the next is made, and arrives in time for the same block of the next
  * forward pass. Blocks depend on the shape alone, and with them the rounding. */
 enum {
     BLOCK = 2 * 1024 * 1024, /* bytes; the last block may have up to twice as many */

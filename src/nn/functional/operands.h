@@ -26,7 +26,7 @@ typedef enum ht_operand_split {
 typedef enum ht_operand_layout {
     HT_LAYOUT_ANY,
     HT_LAYOUT_ROWS,
-    HT_LAYOUT_DENSE, /* row-major or channels-last, as it is; copies are row-major */
+    HT_LAYOUT_DENSE, /* row-major or channels-last, without a change; copies are row-major */
     HT_LAYOUT_IMAGE  /* likewise; copies are what the device prefers */
 } ht_operand_layout;
 

@@ -23,10 +23,10 @@ typedef enum ht_window_use {
     HT_WINDOW_POOLING_CEIL /* and the last one may end outside */
 } ht_window_use;
 
-/* Windows of kernel[i] elements along spatial axis i, dilation[i] apart, that begin at every
- * stride[i]-th place, with padding[i] on either side; a part of a window at the end is dropped.
- * False after HT_ERR_ARGUMENT for values out of range, and HT_ERR_SHAPE where no window fits or 64
- * bits do not hold its reach; both are the same on all ranks. */
+/* Windows of kernel[i] elements along spatial axis i, at distances of dilation[i], that begin at
+ * every stride[i]-th place, with padding[i] on either side. A part of a window at the end is
+ * dropped. False after HT_ERR_ARGUMENT for values out of range, and HT_ERR_SHAPE where no window
+ * fits or 64 bits do not hold its reach; both are the same on all ranks. */
 bool ht__window_make(const char *what, const ht_tensor *x, ht_window_use use,
                      const int64_t kernel[], const int64_t stride[], const int64_t padding[],
                      const int64_t dilation[], ht_window *window);

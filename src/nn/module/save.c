@@ -49,8 +49,8 @@ static ht_status save(const state_format *format, const ht_target *target, ht_mo
     return status;
 }
 
-/* Nobody changes a parameter unless the file fits the tree on every rank. */
-static ht_status load(const state_format *format, const ht_target *target, ht_module *module)
+/* No rank changes a parameter unless the file fits the tree on every rank. */
+static ht_status load(const state_format *format, const ht__target *target, ht_module *module)
 {
     ht_status status;
     ht_scope *scope;

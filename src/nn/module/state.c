@@ -153,7 +153,7 @@ ht_status ht_module_requires_grad(ht_module *module, bool requires_grad)
 
     if (HT_IS_NULL(module, "ht_module_requires_grad", "module"))
         return ht_error_get(NULL);
-    /* A wrapper's whole tree: then no pass reaches it, and none is begun. */
+    /* A wrapper's complete tree: then no pass reaches it, and none is begun. */
     if (!module->wraps)
         r.status = ht__module_check_free("ht_module_requires_grad", module);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, set_requirement, &r);

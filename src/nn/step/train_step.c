@@ -57,8 +57,8 @@ static void note_run(ht_module *model, void *ran)
     *(bool *)ran = true;
 }
 
-/* By the function of the program. Where it gives up in silence before it runs the model, ranks that
- * wait there are told here; a function that fails passes its NULL to the model. */
+/* By the function of the program. If it gives up without an error before it runs the model, ranks
+ * that wait there get the report here; a function that fails passes its NULL to the model. */
 static ht_value *forward_by_program(const char *what, const ht_step_options *o, ht_module *model,
                                     ht_value *data, ht_forward_mode mode)
 {
@@ -76,8 +76,8 @@ static ht_value *forward_by_program(const char *what, const ht_step_options *o, 
     return output;
 }
 
-/* Preprocess and forward. NULL after an error; ranks that wait for this one in the model have been
- * told. */
+/* Preprocess and forward. NULL after an error; ranks that wait for this one in the model have got
+ * it. */
 static ht_value *run(const char *what, const ht_step_options *o, ht_module *model, ht_value *data,
                      ht_forward_mode mode)
 {
@@ -127,7 +127,7 @@ static ht_status begin(const char *what, ht_optim_wrapper *wrapper, ht_module *m
 }
 
 /* For data of this rank: the loss and its log. Data that an error took, or options that are
- * refused, are told to ranks that wait in the model. */
+ * refused, are reported to ranks that wait in the model. */
 static ht_status find_loss(const char *what, const ht_step_options *o, ht_module *model,
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {
@@ -141,8 +141,8 @@ static ht_status find_loss(const char *what, const ht_step_options *o, ht_module
     return status;
 }
 
-/* A step of nothing, on this rank maybe alone: ranks that wait in the model, which the wrapper knows
- * from the step before, and in its backward pass learn of it. */
+/* A step that does nothing, perhaps on this rank alone. Ranks that wait in the model, which the
+ * wrapper knows from the step before, and in its backward pass get the report. */
 static void give_up(ht_module *model, const ht_optim_wrapper *wrapper)
 {
     if (model == NULL && wrapper != NULL)

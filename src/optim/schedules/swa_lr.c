@@ -12,7 +12,7 @@ struct swa_lr {
     bool linear;
 };
 
-/* The part of the way, from 0 to 1, after so many steps. */
+/* The part of the way, from 0 to 1, after `step` steps. */
 static double part(const struct swa_lr *rule, int64_t step)
 {
     const double pi = 3.14159265358979323846;

@@ -41,7 +41,7 @@ ht_dataset *ht__dataset_fixed(const ht_dataset *dataset);
 /* Raw bytes of one row of all arrays. */
 int64_t ht__dataset_row_bytes(const ht_dataset *dataset);
 
-/* Rows that are read together: whole chunks of the largest array, at least 256 KiB where the file
+/* Rows that are read at once: complete chunks of the largest array, at least 256 KiB where the file
  * allows, and at most `most` rows. Units start at multiples of this number. */
 int64_t ht__dataset_unit_rows(const ht_dataset *dataset, int64_t most);
 
@@ -84,10 +84,10 @@ void ht__deal_whole(ht_deal *deal, int64_t ranks, int64_t rows, int64_t window_b
 void ht__deal_copy(ht_deal *deal, const ht_deal *from);
 void ht__deal_free(ht_deal *deal);
 
-void ht__deal_take(ht_deal *deal, int64_t rows);   /* every rank has had so many, or all it has */
-void ht__deal_again(ht_deal *deal, int64_t ranks); /* what is left, to so many ranks */
-bool ht__deal_is_own(const ht_deal *deal);         /* each rank has some of its own shard only */
-int64_t ht__deal_first(const ht_deal *deal, int64_t rank); /* index of a rank's first part */
+void ht__deal_take(ht__deal *deal, int64_t rows);   /* every rank has had `rows`, or all its rows */
+void ht__deal_again(ht__deal *deal, int64_t ranks); /* the remaining rows, to `ranks` ranks */
+bool ht__deal_is_own(const ht__deal *deal);         /* each rank has some of its own shard only */
+int64_t ht__deal_first(const ht__deal *deal, int64_t rank); /* index of a rank's first part */
 
 /* Batches of all that is left, the same on all ranks; *rows: that `rank` gets in them. */
 int64_t ht__deal_batches(const ht_deal *deal, const ht_dataloader_options *options, int64_t rank,
@@ -122,7 +122,7 @@ typedef struct ht_read_window {
     bool *wanted;   /* units that are to be */
     bool complete;  /* all of them are wanted */
     int64_t order_epoch;
-    uint32_t *unit_order; /* of the whole epoch order_epoch; NULL: as in the file */
+    uint32_t *unit_order; /* of the complete epoch order_epoch; NULL: as in the file */
     uint32_t *row_order;  /* of this window; NULL: as in memory */
     int64_t *ids;         /* place in the file of each row in memory */
     char *raw[HT_MAX_ARRAYS];

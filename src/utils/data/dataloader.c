@@ -91,7 +91,7 @@ static bool wants_thread(const ht_dataloader_options *options)
     return threads > 0;
 }
 
-/* The state that the program sees; the reader is told, or gets there by itself. */
+/* The state that the program sees; the reader gets the epoch, or reaches it by itself. */
 static void set_epoch(ht_dataloader *loader, int64_t epoch)
 {
     const ht_dataset *dataset = loader->dataset;

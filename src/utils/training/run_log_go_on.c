@@ -10,7 +10,7 @@
 #include "ht/log.h"
 #include "utils/training/run_log.h"
 
-/* Where the file is to end: after the last whole line whose first number, which `start` precedes,
+/* The new end of the file: after the last complete line whose first number, which `start` precedes,
  * is below `at`; and in *line the first line, owned. */
 static off_t find_end(FILE *file, const char *start, bool skips_first, double at, char **first,
                       int64_t *dropped)

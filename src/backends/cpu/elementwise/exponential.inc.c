@@ -81,8 +81,8 @@ HT_INLINE C NAME(LOG10)(C x)
     return (C)log10((double)x); /* log10f is off by more than 2 ulp near 1 */
 }
 
-/* The larger one and what the smaller one adds: no step overflows. Equal ones are apart for the
- * sake of infinities. */
+/* The larger one and what the smaller one adds: no step overflows. Equal operands are a separate
+ * case because of infinities. */
 HT_INLINE C NAME(LOGADDEXP)(C a, C b)
 {
     const C large = a > b ? a : b, distance = a > b ? a - b : b - a;

@@ -6,7 +6,8 @@
 
 #include "backends/cpu/fft/fft.h"
 
-/* In both precisions: rows as (outer, n, inner), `in` and `out` of so many along the axis. */
+/* In both precisions: rows as (outer, n, inner); `in` and `out` have the lengths in_length and
+ * out_length along the axis. */
 #define DIMS(prefix, call, in_length, out_length)                                 \
     const prefix##_iodim64 line = {(call)->n, (call)->inner, (call)->inner},      \
                            all[2] = {{(call)->outer, (in_length) * (call)->inner, \

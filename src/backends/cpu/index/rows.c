@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing rows at indices, and weighted sums of rows. Kernels that only move elements are chosen by the size of an
- * element, not by its dtype. */
+ * Reading and writing rows at indices, and weighted sums of rows. Kernels that only move elements
+ * are chosen by the size of an element, not by its dtype. */
 #include "backends/cpu/level.h"
 #include "backends/cpu/index/place.h"
 #include "backends/cpu/row_walk.h"
 
-/* n elements of what is written; steps are in elements. */
+/* Writes n elements; steps are in elements. */
 typedef void line_fn(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
 
 static int walk_rows(const ht_index_call *c, int x_side, size_t size, line_fn *line)
@@ -42,7 +42,7 @@ static bool is_dense(const ht_loop *loop)
 
 enum {
     AHEAD = 16
-}; /* rows whose places are asked for before their turn, as they may lie anywhere */
+}; /* rows whose places are requested before their turn, because they may lie anywhere */
 
 HT_INLINE void prefetch_place(const ht_index_call *c, int64_t row, const void *x, size_t size)
 {

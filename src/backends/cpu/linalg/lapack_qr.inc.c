@@ -99,8 +99,9 @@ static int64_t NAME(block_rows)(int64_t n)
     return rows < 4 * n ? 4 * n : rows;
 }
 
-/* As qr_block, of any number of rows: blocks that stay in the cache, the factors r of all of them
- * one upon another in the same way, and each block's q times its part of that q. */
+/* The same as qr_block for any number of rows. Blocks stay in the cache, and the factors r of all
+ * of them, one upon another, are factored in the same way. Then each block's q is multiplied by its
+ * part of that q. */
 static int NAME(qr_tall)(int64_t m, int64_t n, C *x, C *r, const NAME(qr_work) * w)
 {
     const int64_t rows = NAME(block_rows)(n), blocks = m / rows;

@@ -27,7 +27,8 @@ static int64_t padded(int64_t columns)
     return (columns + LANES - 1) / LANES * LANES;
 }
 
-/* The tile after `tile` in the same rows; false at their end. Tiles above the diagonal are none. */
+/* The tile after `tile` in the same rows; false at their end. Tiles above the diagonal are skipped.
+ */
 static bool next_tile(const ht_attention_call *a, attention_tile *tile)
 {
     const int64_t end = a->causal ? at_most(a->s, tile->row + tile->rows) : a->s;

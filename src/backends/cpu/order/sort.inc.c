@@ -3,7 +3,7 @@
  * Template: reads one line after another into records, sorts them, and writes them back. */
 #include "backends/cpu/order/key.inc.c"
 
-/* The elements of a line, as they are needed. */
+/* A line: its elements, its results and their places, and working memory. */
 typedef struct NAME(order_line) {
     const T *x;
     T *y;

@@ -113,7 +113,7 @@ HT_INLINE void NAME(spread_look)(NAME(spread) * s)
 {
     if (s->count < s->next)
         return;
-    s->next = 2 * s->count; /* what came since is no more than what the shifts are known to fit */
+    s->next = 2 * s->count; /* later elements are within the bounds that the shifts fit */
     NAME(spread_merge)(s);
     for (int64_t j = 0; j < s->m; j++) {
         if (2 * NAME(square_of)(s->sum[j]) > (double)s->count * s->squares[j])

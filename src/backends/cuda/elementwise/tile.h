@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies of transposes and their like: input and output are contiguous along different axes. A thread
- * has a square of elements. It reads rows of the input and writes rows of the output, each row at once
- * if it is aligned. So both use whole lines of the memory. */
+ * Copies of transposes and their like: input and output are contiguous along different axes. A
+ * thread has a square of elements. It reads rows of the input and writes rows of the output, each
+ * row at once if it is aligned. So both use complete lines of the memory. */
 #ifndef HT_BACKENDS_CUDA_ELEMENTWISE_TILE_H
 #define HT_BACKENDS_CUDA_ELEMENTWISE_TILE_H
 

@@ -29,7 +29,7 @@ static __global__ void note_fault(ht_cuda_targets t)
         tell(fault, fault->last);
 }
 
-/* After the report of a call's fault: of a later one, the host is told next. */
+/* Runs after the report of a call's fault: the host then gets a later fault, if there is one. */
 static __global__ void clear_fault(ht_cuda_fault *fault, uint64_t reported)
 {
     if (fault->stopped == reported)

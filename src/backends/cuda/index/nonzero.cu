@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The places of the set elements of a mask: each thread counts those of a chunk, a scan gives where
- * the places of each chunk begin, and each thread lists its own. */
+ * The places of the set elements of a mask. Each thread counts those of a chunk, a scan gives the
+ * first place of each chunk, and each thread lists its own. */
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/reduce/scan.h"
 #include "backends/cuda/scratch.h"

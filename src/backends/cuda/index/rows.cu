@@ -2,10 +2,10 @@
  *
  * Reading and writing rows at indices.
  *
- * Rows may be written to the same place: then the last one stays, and sums are taken in the order of
- * the rows, as on the CPU. So the rows are sorted by place, and a thread writes one element of all
- * rows of a place. A few rows are not worth a sort: the places are dealt out to the threads, each of
- * which reads all indices and writes its share. */
+ * Rows may be written to the same place: then the last one stays, and sums are taken in the order
+ * of the rows, as on the CPU. So the rows are sorted by place, and a thread writes one element of
+ * all rows of a place. A few rows are not worth a sort: the places are dealt out to the threads,
+ * each of which reads all indices and writes its share. */
 #include <numeric>
 
 #include "backends/cuda/axes.h"
@@ -16,7 +16,7 @@
 
 #include "backends/cpu/index/place.h"
 
-/* Threads that write, as far as there are elements and rows for them. */
+/* Threads that write, if there are enough elements and rows for them. */
 static const int64_t WRITERS = 1 << 16, MOST_SHARES = 256;
 
 /* Fewer rows are not sorted. */
@@ -170,7 +170,7 @@ static int begin(ht_cuda_device *device, const ht_kernel_call *call, rows_job *j
     return ht_cuda_begin(device, call);
 }
 
-/* Gives places keys: they are as far apart as the strides of x say. */
+/* Gives places keys, whose distances are the strides of x. */
 static void set_keys(rows_job *j)
 {
     int64_t most = 0;

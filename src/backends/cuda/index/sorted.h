@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys with the numbers of what they belong to, in the order of the keys; equal keys in the order of
- * the numbers. */
+ * Keys with the numbers of what they belong to, in the order of the keys; equal keys in the order
+ * of the numbers. */
 #ifndef HT_BACKENDS_CUDA_INDEX_SORTED_H
 #define HT_BACKENDS_CUDA_INDEX_SORTED_H
 
 #include "backends/cuda/index/sort.h"
 #include "backends/cuda/scratch.h"
 
-/* Whether so many keys from 0 to `most` can be sorted. */
+/* Whether `count` keys from 0 to `most` can be sorted. */
 static inline bool ht_cuda_is_sortable(int64_t count, int64_t most)
 {
     return count >= 1 && count <= INT32_MAX && most <= UINT32_MAX;

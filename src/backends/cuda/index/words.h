@@ -11,7 +11,7 @@ struct alignas(16) ht_cuda_sixteen_bytes {
     uint64_t half[2];
 };
 
-/* Adds the kernels of a family for a dtype of so many bytes. A family is a
+/* Adds the kernels of a family for a dtype of as many bytes as a word has. A family is a
  *
  *     template <class word> struct family {
  *         static void add(ht_backend *backend, ht_dtype dtype);

@@ -41,7 +41,7 @@ void ht_cuda_handle_free(ht_cuda_handle *handle)
     free(handle);
 }
 
-/* The same answer is not told again. */
+/* The same answer is not logged again. */
 static void tell(const ht_cuda_handle *h, const ht_cuda_device *device, const char *missing)
 {
     if (h->made != NULL)

@@ -10,14 +10,14 @@ HT_BEGIN_DECLS
 
 enum { HT_CUDA_MISSING_ROOM = 256 };
 
-/* What makes a handle for a stream: 0 or an error of the runtime, and NULL for both where there is
- * none. `missing`, of HT_CUDA_MISSING_ROOM characters, says then why, or is left empty. */
+/* Makes a handle for a stream: 0 or an error of the runtime, and NULL for both if there is none.
+ * `missing`, of HT_CUDA_MISSING_ROOM characters, says then why, or is left empty. */
 typedef int ht_cuda_make_handle(void **made, void *stream, char *missing);
 
 struct ht_cuda_device;
 struct ht_cuda_handle;
 
-/* users: what runs by the library. NULL: no memory on the host. release: of what was made. */
+/* users: what runs by the library. NULL: no memory on the host. release: destroys the handle. */
 struct ht_cuda_handle *ht_cuda_handle_new(const char *name, const char *users,
                                           ht_cuda_make_handle *make, void (*release)(void *made));
 void ht_cuda_handle_free(struct ht_cuda_handle *handle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention of float32 and float64, by tiles of the scores: some rows of queries at a time, with all
- * keys. Products are those of other layers (product.h). */
+ * Attention of float32 and float64, by tiles of the scores: some rows of queries at a time, with
+ * all keys. Products are those of other layers (product.h). */
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/nn/product.h"
 #include "backends/cuda/nn/softmax.h"
@@ -15,8 +15,8 @@
 #define TILE_BYTES ((int64_t)64 << 20)
 #define MOST_BYTES ((int64_t)1 << 30)
 
-/* Scores (batches, rows, s), from matrix b and row `row` on: several matrices whole, or some rows of
- * one. */
+/* Scores (batches, rows, s), from matrix b and row `row` on: several complete matrices, or some
+ * rows of one. */
 struct attention_tile {
     int64_t b, batches, row, rows;
 };
@@ -42,7 +42,7 @@ static bool first_tile(const ht_attention_call *a, int64_t size, attention_tile 
     return true;
 }
 
-/* The tile after t, where whole tiles are as large as `first`; false: there is none. */
+/* The tile after t, where complete tiles have the size of `first`; false: it was the last. */
 static bool next_tile(const ht_attention_call *a, const attention_tile *first, attention_tile *t)
 {
     t->row += t->rows;

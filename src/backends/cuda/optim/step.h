@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code that rules of optimizers share. A rule is a struct with its step for element i of a part, of
- * which x has been read before; rates() fills in what depends on the step:
+ * The code that rules of optimizers share. A rule is a struct with its step for element i of a
+ * part, of which x has been read before; rates() fills in what depends on the step:
  *
  *     template <class type> struct rule {
  *         typedef type real;
@@ -21,7 +21,7 @@
 
 enum { PARTS = 40 }; /* of a launch */
 
-/* The first states, if there are so many. */
+/* The first states, if there are that many. */
 template <class real> struct element {
     real param, grad, state[2];
 };

@@ -16,8 +16,8 @@
  *         static void put(const ht_cuda_reduction &r, int64_t o, const acc &a);
  *     };
  *
- * o is the number of an output, e that of an element of it, and `at` is where x has the element; for
- * start, the first one.
+ * o is the number of an output, e that of an element of it, and `at` is where x has the element;
+ * for start, the first one.
  *
  * A thread reads several items before it uses the first of them: so few threads keep the memory
  * busy. It uses them in the order of the elements. */
@@ -37,7 +37,7 @@ struct ht_cuda_reduction {
     void *y;
     const void *x, *also; /* also: a second input of some folds */
     const double *mean;   /* of each output, for some */
-    const void *extra;    /* further data of some folds, on the device */
+    const void *extra;    /* further storage of some folds, on the device */
     int64_t *at;          /* of ARGMAX and ARGMIN */
     int64_t y_stride[HT_MAX_NDIM], x_stride[HT_MAX_NDIM], at_stride[HT_MAX_NDIM];
     int64_t stride[HT_MAX_NDIM]; /* of the reduced axes */
@@ -109,7 +109,8 @@ struct ht_cuda_fold {
     size_t size; /* bytes of an accumulator */
 };
 
-/* How many items or accumulators of a size a thread reads before it uses the first: so many bytes. */
+/* The number of items or accumulators of a size that a thread reads before it uses the first: as
+ * many as fit into `bytes` bytes. */
 template <size_t bytes, size_t size> struct ht_cuda_depth {
     enum { value = bytes / size > 16 ? 16 : bytes / size < 4 ? 4 : bytes / size };
 };

@@ -16,9 +16,9 @@
  * result has room for. NULL operands do not count. */
 ht_dtype ht__operands_dtype(int count, ht_tensor *const x[]);
 
-/* x as matrices that LAPACK knows, in `dtype` or in the one that x alone is computed in; NULL after
- * an error: a vector, 16-bit numbers, a matrix that must be square and is not, a device without the
- * kernel. Differentiable. */
+/* x as matrices that LAPACK knows, in `dtype` or in the dtype that x alone is computed in. NULL
+ * after an error: a vector, 16-bit numbers, a matrix that must be square and is not, a device
+ * without the kernel. Differentiable. */
 typedef enum ht_matrix_shape { HT_MATRIX_ANY, HT_MATRIX_SQUARE } ht_matrix_shape;
 ht_tensor *ht__matrix_operand(const char *what, const char *name, ht_tensor *x,
                               ht_matrix_shape shape, ht_kernel kernel);
@@ -40,8 +40,8 @@ static inline int64_t ht__order(const ht_tensor *x) /* min(rows, columns) */
     return ht__rows(x) < ht__columns(x) ? ht__rows(x) : ht__columns(x);
 }
 
-/* Whether one matrix is split; and whether a batch of them is, along their rows or columns: such a
- * batch is dealt out by its first axis first, and its results go back to where it was. */
+/* Whether one matrix is split; and whether a batch of them is, along their rows or columns. Such a
+ * batch is first dealt out by its first axis, and its results are moved back. */
 static inline bool ht__is_split_matrix(const ht_tensor *x)
 {
     return x->body->ndim == 2 && x->body->split != HT_NONE && x->body->comm->size > 1;
@@ -136,14 +136,14 @@ ht_tensor *ht__batch_product(const char *what, ht_tensor *a, ht_tensor *b);
 /* ---- factorisations of split matrices -----------------------------------------------------------
  * x by rows with at least as many of them as columns: q split as it is, r on every rank. */
 ht_status ht__qr_tree(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r);
-/* x by columns: q and r likewise, in canonical slabs. */
+/* x by columns: q and r are also split by columns, in canonical slabs. */
 ht_status ht__qr_columns(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r);
-/* As ht_qr, without gradients; of what is no batch that is split along its matrices. */
+/* The same as ht_qr, without gradients; x is not a batch that is split along its matrices. */
 ht_status ht__qr(const char *what, ht_tensor *x, ht_tensor **q, ht_tensor **r);
 
-/* lu_columns.c: columns <- l and u, of a matrix that is ht__own_columns; this rank's part of what
- * is solved for (NULL: nothing) <- l^-1 times it with rows exchanged. pivots: as a kernel's, of
- * the whole matrix, in host memory of min(m, n) numbers. info: of all ranks. */
+/* lu_columns.c: columns <- l and u, of a matrix that is ht__own_columns; `carried` <- l^-1 times it
+ * with rows exchanged (this rank's part of the right-hand side; NULL: none). pivots: as a kernel's,
+ * of the complete matrix, in host memory of min(m, n) numbers. info: of all ranks. */
 ht_status ht__lu_columns(const char *what, ht_tensor *columns, ht_tensor *carried, int64_t *pivots,
                          int64_t *info);
 

@@ -26,7 +26,7 @@ static ht_factor_call factor_of(const ht_tensor *x)
     return call;
 }
 
-/* A new result of so many rows and columns for each matrix. */
+/* A new result with this number of rows and columns for each matrix. */
 static ht_tensor *matrices(const char *what, const ht_tensor *x, int64_t rows, int64_t columns)
 {
     return ht__batch_of(what, x, x->body->dtype, 2, (int64_t[]){rows, columns});

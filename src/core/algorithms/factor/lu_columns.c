@@ -46,8 +46,8 @@ static ht_status eliminate(const char *what, const lu_panel *p, ht_tensor *x)
                              HT_MATRIX_PLAIN, 1);
 }
 
-/* One panel, of which `own` are this rank's columns and `carried` what is solved for, all from the
- * panel's first row on. */
+/* One panel: `own` are this rank's columns and `carried` the right-hand side, all from the panel's
+ * first row on. */
 static ht_status step(const char *what, ht_tensor *columns, lu_panel *p, ht_tensor *own,
                       ht_tensor *carried, int64_t *info)
 {

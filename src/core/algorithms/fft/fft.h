@@ -33,7 +33,7 @@ ht_tensor *ht__fft_axis(const ht_fft_line *t, ht_tensor *x, bool owned);
 ht_dtype ht__fft_complex(ht_dtype dtype);
 ht_tensor *ht__fft_result(const ht_fft_line *t, const ht_tensor *x);
 
-/* Where the axis is whole on each rank. */
+/* For an axis that is not split. */
 ht_tensor *ht__fft_local(const ht_fft_line *t, ht_tensor *x, bool owned);
 
 /* A complex vector split over ranks, FFT_COMPLEX; balanced. Takes over the reference to x, whose

@@ -46,7 +46,7 @@ static ht_status settle_range(ht_tensor *x, bin_range *r)
 
         r->low -= 0.5;
         r->high += 0.5;
-        if (!(r->low < r->high)) /* doubles near a large centre are further apart */
+        if (!(r->low < r->high)) /* neighbouring doubles near a large centre differ by more */
             return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
                            "%s: the range %g to %g is too narrow for %lld bins", what, centre,
                            centre, (long long)r->bins);

@@ -23,7 +23,7 @@ typedef struct ht_quantiles {
 /* values (lines of x, targets), the elements at the places. comm NULL: lines are here as a whole;
  * else x is this rank's part of them, and all ranks count together (quantile_count.c). */
 ht_status ht__quantiles_count(const ht_quantiles *r, ht_tensor *x, ht_comm *comm, double *values);
-/* The same of short lines that are whole. */
+/* The same for short lines, each on one rank. */
 ht_status ht__quantiles_sort(const ht_quantiles *r, ht_tensor *x, double *values);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct counting {
     ht_tensor *x; /* on the host, dense */
     int64_t first, lines, count;
     uint64_t *keys; /* owned; (lines, targets): the known digits of each */
-    int64_t *less;  /* so many elements are before those that begin so */
+    int64_t *less;  /* this many elements precede those that begin so */
     int64_t *counts;
 } counting;
 

@@ -12,7 +12,7 @@
 #include "ht/factories.h"
 #include "ht/manipulations.h"
 
-/* to[at[i]] <- from[i] of elements of so many bytes. */
+/* to[at[i]] <- from[i] for elements of `bytes` bytes. */
 static void put(char *to, const int64_t *at, const char *from, int64_t n, size_t bytes)
 {
     for (int64_t i = 0; i < n; i++)

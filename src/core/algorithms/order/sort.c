@@ -15,7 +15,7 @@
 
 /* ---- along the split axis ------------------------------------------------------------------ */
 
-/* (lines, n), whole lines of which each rank sorts some. */
+/* (lines, n), complete lines of which each rank sorts some. */
 static bool sort_dealt(const ht_order *order, ht_tensor *lines, ht_sorted *sorted)
 {
     ht_tensor *whole = ht_resplit(lines, 0);
@@ -28,8 +28,8 @@ static bool sort_dealt(const ht_order *order, ht_tensor *lines, ht_sorted *sorte
     return sorted->values != NULL && (!order->indexed || sorted->indices != NULL);
 }
 
-/* Whether lines are brought together by samples: where they are too few to be dealt out, or where
- * so few elements of each are kept that the rest had better stay where it is. */
+/* Whether lines are sorted by samples. They are if there are too few to deal out, or if few
+ * elements of each are kept, so that the others need not travel. */
 static bool by_samples(const ht_order *order, const ht_body *lines)
 {
     const int64_t size = lines->comm->size, n = lines->shape[1];

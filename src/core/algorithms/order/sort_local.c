@@ -7,7 +7,7 @@
 #include "core/ops/ops.h"
 #include "ht/kernels/order.h"
 
-/* An operand of the loop over the first elements of lines; the axis is kept next to it. */
+/* An operand of the loop over the first elements of lines; *stride is the step along the axis. */
 static ht_operand line_operand(const ht_body *body, int axis, int64_t *stride)
 {
     ht_operand operand = ht__operand(body);

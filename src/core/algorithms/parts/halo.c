@@ -52,7 +52,7 @@ static int64_t *edges_of(const ht_body *x, widths w, bool sent)
     return edges;
 }
 
-/* A process-local buffer of so many indices along the split axis. */
+/* A process-local buffer of `length` indices along the split axis. */
 static ht_tensor *new_buffer(const char *what, const ht_body *x, int axis, int64_t length)
 {
     int64_t shape[HT_MAX_NDIM];

@@ -184,7 +184,8 @@ static ht_bounds *bounds_of(const ht_partitioned *from, int split)
     return NULL;
 }
 
-/* Where one part is not dense nothing may take the whole to be: global strides with gaps. */
+/* If one part is not dense, the global strides must have gaps, so that no code takes the tensor to
+ * be dense. */
 static void lay_apart(ht_body *body, const ht_body *local)
 {
     int64_t step = 2;

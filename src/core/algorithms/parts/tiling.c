@@ -36,7 +36,7 @@ static void destroy(void *object)
 
 static ht_kind kind = {.name = "tiling", .destroy = destroy};
 
-/* With room for so many tiles along each axis, and none yet. */
+/* With room for `room` tiles along each axis, and no tile yet. */
 static ht_tiles *tiles_new(ht_tensor *x, int64_t room)
 {
     ht_tiles *tiles = ht__alloc(sizeof *tiles);

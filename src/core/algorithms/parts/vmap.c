@@ -87,7 +87,7 @@ static bool choose_lead(mapping *m)
     return m->lead != NULL;
 }
 
-/* x with the slabs of the lead along its own mapped axis, or whole. */
+/* x with the slabs of the lead along its own mapped axis, or unsplit. */
 static ht_tensor *move(const mapping *m, int i)
 {
     const ht_body *lead = m->lead->body;

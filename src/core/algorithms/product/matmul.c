@@ -39,9 +39,9 @@ static ht_tensor *turned(ht_tensor *x)
     return x != NULL ? ht_transpose(ht__conj(x), -2, -1) : NULL;
 }
 
-/* The rows of all batches of x below each other, as each rank has them: in another order than in
- * memory of one rank where not the first axis is split, but in the same one for all x of a split.
- * NULL where the columns are split, too. */
+/* The rows of all batches of x below each other, in the order of each rank's memory. Unless the
+ * first axis is split, that is another order than without a split, but the same one for all x of a
+ * split. NULL where the columns are split, too. */
 static ht_tensor *all_rows(ht_tensor *x)
 {
     const ht_body *from = x->body;

@@ -158,8 +158,8 @@ static ht_tensor *sum_partials(plan *p)
     return c != NULL && ht__product_sum(c, p->a, p->b) == HT_SUCCESS ? c : NULL;
 }
 
-/* Batches are split: the operand that is split so stays, and the other one is brought to
- * these batches if it has them, or comes by. */
+/* Batches are split: the operand that is split so stays. The other one is moved to the same split
+ * where it has these batches, or its parts visit each rank. */
 static ht_tensor *product_of_batches(plan *p)
 {
     const int axis = p->c.split;

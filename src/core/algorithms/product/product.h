@@ -14,7 +14,7 @@
 ht_status ht__product_local(ht_tensor *c, ht_tensor *a, ht_tensor *b, double beta);
 
 /* The same for a tensor c whose split rows, columns or batches are those of the operand that stays,
- * a or b, while the other one, of any split, comes in panels (product_ring.c). */
+ * a or b. The other operand, of any split, arrives in panels (product_ring.c). */
 ht_status ht__product_ring(ht_tensor *c, ht_tensor *a, ht_tensor *b, bool a_stays);
 
 /* c, split along its rows, is the sum of what the ranks make of their slabs of the inner axis

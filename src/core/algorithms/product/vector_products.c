@@ -186,7 +186,7 @@ static bool promote(ht_tensor **a, ht_tensor **b)
 
 /* ---- cross products -------------------------------------------------------------------------- */
 
-/* An operand with its vectors along the last axis, and whole. */
+/* An operand with its vectors along the last axis, which is not split. */
 typedef struct vectors {
     ht_tensor *x;
     int64_t length;

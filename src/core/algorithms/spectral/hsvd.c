@@ -28,7 +28,7 @@ typedef struct goal {
     double left_out;      /* by each truncation but the last */
 } goal;
 
-/* How many of n values to keep, such that the length of the others is no more than `rest`. */
+/* The number of n values to keep, such that the length of the others is at most `rest`. */
 static int64_t count_of(const double *s, int64_t n, double rest, int64_t most)
 {
     double sum = 0;

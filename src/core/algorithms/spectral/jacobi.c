@@ -4,9 +4,9 @@
  * orthogonal. Each of P ranks has two blocks of columns, 2 P in all, and makes the columns of both
  * orthogonal, longest first. Then blocks move on to neighbours, by the rounds of a tournament in
  * which each pair of blocks meets. A sweep has 2 P - 1 rounds, and ends with all blocks at home.
- * Sweeps are repeated until one finds all columns orthogonal and in order, usually 5 to 10 times. A
- * rank stores its own columns twice in addition to x and v, for a moment three times, and sends and
- * receives them 2 P - 1 times a sweep. */
+ * Sweeps are repeated until one finds all columns orthogonal and in order, usually 5 to 10 times.
+ * In addition to x and v, a rank stores its own columns twice, for a moment three times, and sends
+ * and receives them 2 P - 1 times a sweep. */
 #include "core/algorithms/spectral/jacobi.h"
 
 #include <math.h>
@@ -214,8 +214,8 @@ static ht_status expect(const tournament *t, int block, int from, int tag, ht_te
     return *request != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-/* What this rank has in the next round, of which top and bottom tell already, takes the place of
- * what it had. */
+/* This rank's blocks for the next round, which top and bottom already describe, replace its present
+ * ones. */
 static ht_status move(tournament *t)
 {
     const int rank = t->body->comm->rank, last = t->body->comm->size - 1;

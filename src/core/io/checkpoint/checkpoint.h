@@ -37,9 +37,9 @@ typedef struct ht_target {
 ht_status ht__checkpoint_save(const ht_target *target, const ht_value *state, int keep);
 ht_value *ht__checkpoint_load(const ht_target *target, bool plain);
 
-/* Maps and lists come before their content: `count` entries, and what is in those. */
-typedef struct ht_entry {
-    char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the whole */
+/* Maps and lists precede their content: `count` entries, and the content of those. */
+typedef struct ht__entry {
+    char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the root */
     const char *name; /* the last part of it */
     ht_value_kind kind;
     int count;
@@ -91,8 +91,8 @@ static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 /* checkpoint_seal.c. A seal for a file that this process is about to write. */
 void ht__seal_begin(ht_seal *seal);
 
-/* The process of this machine that writes `part` now, of another job; 0: none, or unknown; -1: it
- * is whole, and about to be put in its place. */
+/* The process of this machine, of another job, that writes `part` now; 0: none, or unknown; -1: it
+ * is complete, and about to be renamed. */
 int64_t ht__seal_writer(const char *part);
 
 /* The facts in the seal about the bytes that follow it. */
@@ -119,11 +119,11 @@ ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed);
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
-ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
-/* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; what a job left
- * there that is gone is removed. *mine: it was made, and is to be removed after an error. */
-ht_status ht__place_create(const ht_target *target, const char *part, const void *head, size_t size,
-                           int64_t bytes, bool *mine);
+ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
+/* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; a file left by a
+ * job that has ended is removed. *mine: it was made, and is to be removed after an error. */
+ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
+                           size_t size, int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */
 ht_status ht__place_reserve(const ht_target *target, const char *part, int64_t bytes);
 ht_status ht__place_flush(const ht_target *target, const char *part); /* one rank of every node */

@@ -82,7 +82,7 @@ static void find_candidates(struct candidates *found, const ht_target *target)
     snprintf(found->job, sizeof found->job, "%s", job != NULL ? job : "");
     if (!ht__file_follow(target->path, found->path))
         snprintf(found->path, sizeof found->path, "%s", target->path);
-    found->ages[0] = 0; /* FILE itself: its error is the one that is told */
+    found->ages[0] = 0; /* FILE itself: its error is the one that is reported */
     ht__place_ages(found->path, found->ages + 1, 1023, &count);
     found->count = count + 1;
 }
@@ -97,7 +97,7 @@ static ht_value *load_earlier(const ht_target *target)
     ht_value *value = NULL;
     ht_error_kept before;
 
-    ht__error_set_aside(&before); /* what is wrong with a file is no error if another one is good */
+    ht__error_set_aside(&before); /* another file may be intact */
     if (comm->rank == 0)
         find_candidates(found, target);
     if (ht__comm_bcast_bytes(comm, found, sizeof *found, 0, target->what) != HT_SUCCESS)

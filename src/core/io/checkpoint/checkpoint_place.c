@@ -53,8 +53,8 @@ ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM])
 
 double ht__place_patience = 5;
 
-/* The other ranks wait meanwhile, and would end the job for want of this one. They are told what it
- * does. */
+/* The other ranks wait meanwhile, and would end the job for want of this one. Their message says
+ * what this rank does. */
 static int64_t wait_for_writer(const char *part)
 {
     enum { STEP = 100000 /* us */ };
@@ -98,8 +98,8 @@ static int write_head(int file, const void *head, size_t size)
     return (size_t)written == size ? 0 : ENOSPC;
 }
 
-/* Closes `file`; `error`: of what was done with it before. */
-static ht_status reserve(const ht_target *target, int file, int error, int64_t bytes)
+/* Closes `file`; `error`: of the calls before. */
+static ht_status reserve(const ht__target *target, int file, int error, int64_t bytes)
 {
     if (error == 0)
         error = ht__file_reserve(file, bytes);

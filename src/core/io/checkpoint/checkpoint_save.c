@@ -198,11 +198,11 @@ static int64_t bytes_of(const ht_entries *entries)
     return bytes;
 }
 
-/* Rank 0's work. A full disk is found out before HDF5 has the file open: it cannot close one that
- * does not fit, and ranks of which some cannot write wait for each other. `seal`: what it begins
- * with. *mine: there is a file that this job has made. */
-static ht_status make_part(const ht_target *target, const char *part, const ht_entries *entries,
-                           ht_seal *seal, bool *mine)
+/* Rank 0's work. A full disk is detected before HDF5 has the file open. HDF5 cannot close a file
+ * that does not fit, and if only some ranks can write, the ranks wait for each other. `seal`: what
+ * it begins with. *mine: there is a file that this job has made. */
+static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries,
+                           ht__seal *seal, bool *mine)
 {
     ht_status status;
     size_t size;
@@ -261,10 +261,10 @@ static ht_status write_part(const ht_target *target, const char *part, const ht_
     return ht__agree(target->what, target->comm, status);
 }
 
-/* Rank 0's work, and no other rank is waited for in between: a whole FILE.part looks like one that
- * its job is about to put in place, and the next save waits for that. */
-static ht_status put_in_place(const ht_target *target, const char *part, const ht_seal *seal,
-                              const ht_seal_sum *sum, int keep)
+/* Rank 0's work, without a wait for other ranks in between. A complete FILE.part looks like one
+ * that its job is about to rename, and the next save waits for that. */
+static ht_status put_in_place(const ht__target *target, const char *part, const ht__seal *seal,
+                              const ht__seal_sum *sum, int keep)
 {
     ht_status status = ht__seal_close(target, part, seal, sum);
 
@@ -337,7 +337,7 @@ static ht_status save(const ht_target *target, const ht_value *state, int keep)
     if (status == HT_SUCCESS)
         status = share_numbers(&entries, target);
     if (status == HT_SUCCESS) {
-        /* The handler may end the job: not before the unfinished file is gone. */
+        /* The handler may end the job, so the unfinished file is removed first. */
         comm->handler = HT_ERRORS_RETURN;
         status = write_checkpoint(target, &entries, keep);
         comm->handler = handler;

@@ -21,7 +21,7 @@ typedef struct ht_seal {
     uint32_t crc;          /* CRC-32 of all that follows the seal */
     uint32_t reserved;     /* 0 */
     char job[HT_SEAL_JOB]; /* HT_JOB of who wrote it; "" without */
-    /* The writer; zero when it is whole: equal states are to be equal files. */
+    /* The writer; zero in a complete file, because equal states must give equal files. */
     int64_t process, started, number;
     char host[64];
     char unused[HT_SEAL_BYTES - 8 - 3 * 4 - 8 - 4 - HT_SEAL_JOB - 3 * 8 - 64 - 4];

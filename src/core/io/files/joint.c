@@ -49,7 +49,7 @@ ht_status ht__joint_begin(ht_joint *joint, const char *what, const char *path, h
     status = ht__agree(what, comm, status);
     if (status != HT_SUCCESS)
         return status;
-    /* The handler may end the job: not before the unfinished file is gone. */
+    /* The handler may end the job, so the unfinished file is removed first. */
     joint->handler = comm->handler;
     comm->handler = HT_ERRORS_RETURN;
     status = open_all(joint, what);

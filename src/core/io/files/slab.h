@@ -19,9 +19,9 @@ typedef struct ht_slab {
 /* The local part of a tensor's body. */
 ht_slab ht__slab_of(const ht_body *body);
 
-/* The axis that a tensor of this split is to be split along while it is transferred: one further
- * out where its slab would be many short runs of the file, which take longer by far than to split
- * it again. The same on all ranks. */
+/* The axis along which a tensor of this split is transferred. That is one further out if its slab
+ * would be many short runs of the file, which take much longer than another split. The same on all
+ * ranks. */
 int ht__slab_axis(const ht_comm *comm, int ndim, const int64_t shape[], size_t element, int split);
 
 /* The elements of a tensor that this rank writes: its slab, or an equal part of axis 0 of a

@@ -30,8 +30,9 @@ void ht__parallel_leave(ht_parallel *file);
 ht_status ht__parallel_close(ht_parallel *file, ht_status status);
 
 /* From here on nothing reaches the disk, so that closing cannot fail, after an error that all ranks
- * have agreed on: a disk may take no more of some ranks alone, which then leave HDF5 while the
- * others wait for them. The file is left as it is, unfinished. Collective. Nothing if not open. */
-void ht__parallel_abandon(ht_parallel *file);
+ * have agreed on. Otherwise a full disk could stop some ranks alone, which then leave HDF5 while
+ * the others wait for them. The file is left as it is, unfinished. Collective. Nothing if not open.
+ */
+void ht__parallel_abandon(ht__parallel *file);
 
 #endif

@@ -93,7 +93,7 @@ static ht_status check_name(const struct target *target, hid_t file)
                                : save_error(target, "the object of this name is not a data set");
 }
 
-/* Under a name of its own, until it is whole; groups are made as needed. */
+/* Under a temporary name until it is complete; groups are made as needed. */
 static hid_t create_dataset(hid_t file, const char *name, const ht_body *body)
 {
     hsize_t shape[HT_MAX_NDIM];
@@ -271,7 +271,7 @@ static ht_status save(ht_comm *comm, struct target *target, const ht_body *body)
     ht_status status = HT_SUCCESS;
 
     ht__body_await(body); /* no thread serves the other ranks inside HDF5 */
-    /* The handler may end the job: not before the unfinished file is gone. */
+    /* The handler may end the job, so the unfinished file is removed first. */
     comm->handler = HT_ERRORS_RETURN;
     if (first)
         status = target->add ? prepare_to_add(target, body) : prepare_new(target, body);

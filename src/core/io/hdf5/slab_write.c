@@ -116,7 +116,7 @@ ht_status ht__slab_write(ht_parallel *file, hid_t set, ht_dtype dtype, const ht_
 
         if (status == HT_SUCCESS)
             status = piece;
-        ht__parallel_leave(file); /* each piece has the whole deadline */
+        ht__parallel_leave(file); /* each piece has the full deadline */
         ht__parallel_enter(file);
     }
     H5Pclose(to.how);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The safetensors format: the length of a header as 8 bytes, the header as JSON, and the elements of
- * the tensors, row-major, little-endian. The header maps the name of each tensor to its dtype, shape
- * and range of bytes after the header; the ranges cover all of these bytes, without overlaps. Its
- * member __metadata__ maps strings to strings. */
+ * The safetensors format: the length of a header as 8 bytes, the header as JSON, and the elements
+ * of the tensors, row-major, little-endian. The header maps the name of each tensor to its dtype,
+ * shape and range of bytes after the header; the ranges cover all of these bytes, without overlaps.
+ * Its member __metadata__ maps strings to strings. */
 #ifndef HT_CORE_IO_SAFETENSORS_SAFETENSORS_H
 #define HT_CORE_IO_SAFETENSORS_SAFETENSORS_H
 
@@ -56,11 +56,11 @@ ht_status ht__safetensors_read(const char *what, const char *path, ht_safetensor
 ht_status ht__safetensors_share(const char *what, ht_comm *comm, const char *path,
                                 ht_safetensors_raw *text);
 
-/* header.c. Takes a header apart and checks all of it; `header` is zeroed, and is to be freed in any
- * case. This rank acts alone, and records errors. */
-ht_status ht__safetensors_parse(const char *what, const char *path, const ht_safetensors_raw *text,
-                                ht_safetensors *header);
-void ht__safetensors_free(ht_safetensors *header);
+/* header.c. Splits a header into entries and checks all of it; `header` is zeroed first, and must
+ * always be freed. This rank acts alone, and records errors. */
+ht_status ht__safetensors_parse(const char *what, const char *path, const ht__safetensors_raw *text,
+                                ht__safetensors *header);
+void ht__safetensors_free(ht__safetensors *header);
 
 const ht_safetensors_entry *ht__safetensors_find(const ht_safetensors *header, const char *name);
 

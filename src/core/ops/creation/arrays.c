@@ -32,7 +32,7 @@ static ht_tensor *from_host(const char *what, ht_tensor *x, const void *data)
     return x;
 }
 
-/* This rank's slab of a whole in host memory. */
+/* This rank's slab of a complete array in host memory. */
 static ht_status copy_slab(const char *what, const ht_tensor *x, const void *whole)
 {
     ht_body *slab = ht__body_view(x->body); /* inside the caller's memory, that stays its own */

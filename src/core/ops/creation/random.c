@@ -213,7 +213,7 @@ static ht_tensor *new_drawn(const char *what, int ndim, const int64_t shape[], h
     return x != NULL && draw_into(what, x, kernel, random) == HT_SUCCESS ? x : NULL;
 }
 
-/* Uniform below 1, or normal. A dtype that is none is said with the shape. */
+/* Uniform below 1, or normal. An invalid dtype is reported by the check of the shape. */
 static ht_tensor *draw(const char *what, int ndim, const int64_t shape[], ht_dtype dtype,
                        ht_place place, ht_kernel kernel)
 {

@@ -184,7 +184,7 @@ static ht_tensor *broadcast(const ht_broadcast_op *op, int count, ht_tensor *con
     for (int k = 0; k < saved_count(op, count); k++) {
         const bool same = in[k]->body->dtype == aligned[k]->body->dtype;
 
-        ht_node_save(node, same ? in[k] : aligned[k]); /* slopes are of what was computed with */
+        ht_node_save(node, same ? in[k] : aligned[k]); /* slopes are of the computed ones */
     }
     return ht_node_set_output(node, y);
 }

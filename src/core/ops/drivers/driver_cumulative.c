@@ -77,8 +77,8 @@ static ht_request *pass_on(const char *what, ht_comm *comm, ht_tensor *x, int to
     return request;
 }
 
-/* The product of what the ranks before this one have as `own`, a line of numbers, in log2(P) steps:
- * after each of them `all` is that of twice as many ranks, up to this one. */
+/* The product of `own`, a line of numbers, over the ranks before this one, in log2(P) steps. After
+ * each step `all` is the product of twice as many ranks, up to this one. */
 static ht_tensor *product_before(const char *what, ht_comm *comm, ht_tensor *own)
 {
     const ht_broadcast_op product = {.name = what, .kernel = HT_KERNEL_MUL};

@@ -145,7 +145,7 @@ ht_status ht__axpby(const char *what, double a, ht_tensor *x, double b, ht_tenso
 }
 
 /* Whether the sum can be made in the memory of y: there is nothing to convert, broadcast or record,
- * and x is y or apart from it. */
+ * and x is y or shares no memory with it. */
 static bool adds_in_place(const ht_tensor *y, const ht_tensor *x)
 {
     const ht_body *a = y->body, *b = x->body;

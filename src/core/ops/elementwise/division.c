@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of whole quotients, their remainders and common divisors, and their derivatives. */
+ * Rows of integer quotients, their remainders and common divisors, and their derivatives. */
 #include "core/ops/drivers/drivers.h"
 #include "ht/arithmetics.h"
 
@@ -15,7 +15,7 @@ static void remainder_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = ht_neg(ht_mul(g, ht_floordiv(ht_node_saved(node, 0), ht_node_saved(node, 1))));
 }
 
-/* a - b trunc(a / b), where a / b may be rounded away from 0: what was taken from a is nearly a
+/* a - b trunc(a / b), where a / b may be rounded away from 0: the subtracted number is nearly a
  * multiple of b. */
 static void fmod_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {

@@ -132,7 +132,7 @@ static bool is_none(ht_number bound, double infinity)
     return bound.kind == HT_NUMBER_REAL && bound.real == infinity;
 }
 
-/* A bound that is none raises no kind. */
+/* A missing bound does not raise the kind. */
 static ht_dtype clip_dtype(ht_dtype dtype, ht_number low, ht_number high)
 {
     if (!is_none(low, -INFINITY))

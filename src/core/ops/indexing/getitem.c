@@ -63,8 +63,8 @@ static ht_tensor *flip_values(const char *what, ht_tensor *values, int ndim, int
     return axis >= 0 ? ht__flip_axis(what, values, axis) : values;
 }
 
-/* The values have the axes of ht_getitem's result: further axes of the place, and axes in the other
- * direction, are fitted. */
+/* The values have the axes of ht_getitem's result: axes that the place lacks, or has in another
+ * direction, are adjusted. */
 static ht_tensor *fit_values(const char *what, ht_tensor *values, const ht_tensor *place,
                              const ht_selection *selection)
 {

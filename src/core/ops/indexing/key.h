@@ -23,8 +23,8 @@ int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_in
 bool ht__key_select(const char *what, const ht_body *x, int count, const ht_index key[],
                     ht_selection *selection);
 
-/* A key with tensors among its items as one without them, of up to HT_KEY_ITEMS items, and the rows
- * of what that names (key_rows.c); rows->axes is 0 where all tensors were integers. */
+/* Turns a key with tensors into one without, of up to HT_KEY_ITEMS items, and the rows that the
+ * tensors name (key_rows.c); rows->axes is 0 where all tensors were integers. */
 static inline bool ht__key_has_tensors(int count, const ht_index key[])
 {
     for (int i = 0; i < count; i++) {

@@ -16,7 +16,7 @@
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 
-/* The parts of an index that a node keeps; its tensors are saved tensors of the node. */
+/* The parts of an index that a node keeps, in addition to its saved tensors. */
 typedef struct row_context {
     ht_row_index index;
     bool add;
@@ -124,8 +124,8 @@ static ht_tensor *take(const char *what, ht_tensor *x, ht_row_index *index)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Indices as they are to be for values that are put: all of them where x is not split, or in the
- * order of the ranks, so that of several rows for a place the last stays. */
+/* Prepares indices for values that are put: all of them if x is not split, otherwise in the order
+ * of the ranks. So the last of several rows for a place stays. */
 static bool settle_order(const ht_body *x, ht_row_index *index, bool travels)
 {
     for (int i = 0; i < index->axes && (x->split == HT_NONE || travels); i++) {

@@ -59,8 +59,8 @@ static ht_tensor *new_integers(const char *what, int ndim, int64_t rows, int64_t
                                        (int64_t[]){rows, columns}, HT_NONE, NULL));
 }
 
-/* edges <- how many of `count` rows from `first` on each rank owns, one after another; positions <-
- * where each of them then stands, those of a rank in the order in which they come. */
+/* edges <- the number of `count` rows from `first` on that each rank owns, one after another.
+ * positions <- the new position of each row; the rows of a rank keep their order. */
 static void sort_by_owner(const host_index *host, int64_t first, int64_t count, int64_t edges[],
                           int64_t positions[])
 {

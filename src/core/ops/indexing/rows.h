@@ -20,8 +20,8 @@ typedef struct ht_row_index {
 /* The axis of a result where x's `axis`, which has no index, stands. */
 int ht__rows_axis(const ht_row_index *index, int axis);
 
-/* A kernel (take, put) between x, or the slab of it that is here, and `rows` of the local indices:
- * a result's axes, or those of a part of it with one axis in the place of the indices'. Rows that x
+/* A kernel (take, put) between x, or its local slab, and `rows` of the local indices. Axes are
+ * those of a result, or of a part of it with one axis in the place of the indices'. Rows that x
  * does not have on this rank are left out. */
 ht_status ht__rows_run(const char *what, ht_kernel kernel, const ht_body *x,
                        const ht_row_index *index, int index_ndim, const ht_body *rows);

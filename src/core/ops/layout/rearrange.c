@@ -101,7 +101,7 @@ ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
     }
 }
 
-/* Halves, so that what is split is sent a few times only, however many there are. */
+/* In halves, so that a split tensor is sent only a few times, however many copies there are. */
 static ht_tensor *tile_axis(ht_tensor *x, int axis, int64_t times)
 {
     ht_tensor *parts[3] = {NULL, NULL, x};

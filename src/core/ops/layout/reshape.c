@@ -58,8 +58,8 @@ static int surviving_axis(const ht_body *x, int ndim, const int64_t shape[])
 
 /* Strides of y, which has its shape, over the memory of x; false when there are none. Old and new
  * axes are matched in the shortest groups of equal size, and each old group must be one run of
- * memory. That is seen in the global strides: the split axis is a group of its own, so that what is
- * one run of all elements is one of each part. */
+ * memory. The global strides show that: the split axis is a group of its own, so that a run of all
+ * elements is a run of each part. */
 static bool view_strides(const ht_body *x, ht_body *y)
 {
     int old[HT_MAX_NDIM], old_count = 0, i = 0, j = 0;

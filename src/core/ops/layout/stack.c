@@ -127,7 +127,7 @@ ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
     return HT_SUCCESS;
 }
 
-/* A number that is none of a slice's open ends. */
+/* A number that is not an open end of a slice. */
 static int64_t place(int64_t at)
 {
     return at == HT_OPEN ? HT_OPEN + 1 : at;

@@ -12,9 +12,9 @@ enum { HT_ATTENTION_QUERY, HT_ATTENTION_KEY, HT_ATTENTION_VALUE, HT_ATTENTION_MA
 enum { HT_ATTENTION_OPERANDS = 4 };
 
 /* Checks the four operands (the mask may be NULL) and the options. Then in[] become operands of one
- * floating dtype of at least 32 bits: row-major, with the same leading axes (of key and value, the
- * last of them may be shorter) and slabs. A mask keeps axes of length 1, except for the last axis.
- * False after an error, which is the same on all ranks. */
+ * floating dtype of at least 32 bits: row-major, with the same leading axes (key and value may have
+ * a shorter last one) and slabs. A mask keeps axes of length 1, except for the last axis. False
+ * after an error, which is the same on all ranks. */
 bool ht__attention_prepare(const char *what, const ht_attention_options *options,
                            ht_tensor *in[HT_ATTENTION_OPERANDS]);
 

@@ -41,8 +41,8 @@ static ht_tensor *times(const char *what, const char *name, ht_tensor *losses, h
     return ht_mul(losses, ht__broadcast_to(what, name, factor, body->ndim, body->shape));
 }
 
-/* The logarithms of x and 1 - x are at least -100, and PyTorch divides by at least 1e-12, rounded
- * to float, in the gradient: the value is computed of a constant, and the gradient comes from a
+/* The logarithms of x and 1 - x are at least -100. In the gradient, PyTorch divides by at least
+ * 1e-12, rounded to float. So the value is computed of a constant, and the gradient comes from a
  * term that is 0. x of 16 bits comes as float32, because float16 lacks 1e-12. */
 static ht_tensor *of_probabilities(ht_tensor *x, ht_tensor *target)
 {

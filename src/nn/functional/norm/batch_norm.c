@@ -142,8 +142,8 @@ static void batch_norm_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     ht__together_end(outer);
 }
 
-/* In addition to the rules: the running statistics are there where they are needed, and can be
- * written. */
+/* In addition to the rules: the running statistics exist where they are needed, and can be written.
+ */
 static bool check_running(ht_tensor *const in[], const ht_batch_norm_job *job)
 {
     ht_comm *comm = in[X]->body->comm;

@@ -123,7 +123,7 @@ ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mo
 
         rest[2 * i] = at_least_0(pair[0]);
         rest[2 * i + 1] = at_least_0(pair[1]);
-        if (mode == HT_PAD_CONSTANT || mode == HT_PAD_CIRCULAR) /* of what is left */
+        if (mode == HT_PAD_CONSTANT || mode == HT_PAD_CIRCULAR) /* of the remaining part */
             x = crop(x, first + i, pair);
         if (mode == HT_PAD_CIRCULAR)
             pair = &rest[2 * i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Upsampling, axis by axis: a value is a sum of up to 4 elements of x times their weights. One
- * kernel does that for an x that is whole along the axes, or split along the first one. Otherwise
+ * kernel does that if x is not split along the axes, or split along the first one. Otherwise
  * elements are taken by index, which sends them, and multiplied. */
 #include <math.h>
 
@@ -27,7 +27,7 @@ ht_upsample_options ht_upsample_options_default(void)
     return (ht_upsample_options){.size = sizeof(ht_upsample_options)};
 }
 
-/* An axis: its lengths, and how far two values are apart in x. */
+/* An axis: its lengths, and the distance of two values in x. */
 typedef struct resized {
     int64_t in, out;
     double step;

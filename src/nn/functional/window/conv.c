@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions over 1 to 3 axes by the one of two: one axis is an image of one row; of three, the
- * windows along the first become channels, and each of them a group with the same weight. */
+ * Convolutions over 1 to 3 axes by the one of two. One axis is an image of one row. For three axes,
+ * the windows along the first become channels, and each of them a group with the same weight. */
 #include "nn/functional/window/conv.h"
 
 #include "ht/arithmetics.h"

@@ -42,7 +42,7 @@ static ht_tensor *split_axis(ht_tensor *x, int axis, const ht_axis_windows *w)
     return ht_reshape(x, ndim + 1, shape);
 }
 
-/* 0, step, ..., (count - 1) step, on the device of x. */
+/* 0, step, ..., (count - 1) step, like x. */
 static ht_tensor *multiples(const ht_tensor *x, int64_t count, int64_t step)
 {
     return ht_arange_ext(HT_NUM(0), HT_NUM((count - 1) * step + 1), HT_NUM(step), HT_INT64, HT_NONE,

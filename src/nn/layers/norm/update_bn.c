@@ -53,8 +53,8 @@ static void begin_layer(const char *path, ht_module *module, void *user)
         all->status = ht_fill_(layer->batches, 0);
 }
 
-/* The inputs of a batch; NULL after the last one. After an error, ranks that wait for this one in the
- * module are told. */
+/* The inputs of a batch; NULL after the last one. After an error, ranks that wait for this one in
+ * the module get it. */
 static ht_value *next_inputs(ht_module *module, ht_next_batch_fn *next, void *user,
                              ht_status *status)
 {

@@ -88,7 +88,7 @@ static ht_value *join(const char *what, ht_value *value, ht_joint_fn *run, ht_ba
     return status == HT_SUCCESS ? value : NULL;
 }
 
-/* The pass has gone through the module, or there is nothing more to go through. */
+/* The pass has gone through the module, or there is nothing left to go through. */
 static void run_hooks(ht_backward_hooks *hooks, ht_tensor *grad_inputs[])
 {
     ht_hook_walk walk = ht__hooks_begin(hooks->module, HT_HOOK_BACKWARD);

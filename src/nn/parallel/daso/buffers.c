@@ -129,7 +129,7 @@ static bool fits(const ht_daso *daso, const ht_value *states)
     return alike;
 }
 
-/* Of states that have come since, all ranks have agreed on zeros. */
+/* For states that were added since, all ranks have agreed on zeros. */
 static ht_status keep_agreed(ht_flat_tensors *agreed, const ht_flat_tensors *before)
 {
     ht_status status = HT_SUCCESS;

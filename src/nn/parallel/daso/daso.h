@@ -48,8 +48,8 @@ struct ht_daso {
     int64_t scaled;           /* its losses at the last step */
     int64_t stepped;          /* steps of the optimizer after the last one; -1: not known */
     int64_t extra;            /* batches in a row before which the program stepped it, too; from 2
-                                 on it counts as told */
-    bool skips_sync;          /* gradients of the next batch stay on their ranks */
+                                 on it counts as reported */
+    bool apart;               /* gradients of the next batch stay on their ranks */
     int64_t batch, batches;   /* the next one, of how many; 0: not known */
     int64_t updates;          /* so far */
     int64_t sends;            /* so far: whose turn it is */
@@ -99,8 +99,8 @@ ht_status ht__daso_renew_states(const char *what, ht_daso *daso, bool averaged);
 
 /* daso/state_optimizer.c. Makes the state tensors of the optimizer that updates use, and those that
  * another rank has. averaged: the ranks are about to take their means, so that the next update uses
- * a tensor that an update of any rank has used. Collective, agrees. Then the tensors that there are,
- * at the end of the list. */
+ * a tensor that an update of any rank has used. Collective, agrees. Then the tensors that there
+ * are, at the end of the list. */
 ht_status ht__daso_agree_states(const char *what, ht_daso *daso, bool averaged);
 void ht__daso_list_states(const ht_optimizer *optimizer, ht_value *list);
 

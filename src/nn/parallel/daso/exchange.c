@@ -46,14 +46,14 @@ static ht_tensor *agreed_part(const ht_daso *daso, int64_t begin, int64_t end)
     return ht_narrow(daso->agreed->all, 0, begin, end);
 }
 
-/* With 16 bits on the wire it is the difference from what was agreed before that is rounded:
- * parameters themselves would lose every update below 2^-9 of them. */
+/* With 16 bits on the wire, the difference from the last agreed values is rounded: parameters
+ * themselves would lose every update below 2^-9 of them. */
 static bool agrees_on_differences(const ht_daso *daso)
 {
     return ht__daso_rounds(daso) && daso->schedule.phase != HT_DASO_CYCLING;
 }
 
-/* x from what was agreed before, along the difference to the mean, which is minus the gradient of
+/* x from the last agreed values, along the difference to the mean, which is minus the gradient of
  * SGD with Nesterov momentum: v = mu v + d, x = agreed + lr (d + mu v). */
 static ht_status step_outside(const ht_daso_options *o, ht_tensor *x, ht_tensor *agreed,
                               ht_tensor *v)
@@ -216,9 +216,9 @@ static ht_status merge(void *user, int64_t begin, int64_t end)
     return status;
 }
 
-/* One rank of each node has the sum, which has the same bits on all of them: each tells its node
- * first whether it is finite, so that all ranks fail together or none. Updates of this node
- * meanwhile stay on it; all nodes see them when they are sent. */
+/* One rank of each node has the sum, which has the same bits on all of them. Each first tells its
+ * node whether it is finite, so that either all ranks fail or none. Updates of this node meanwhile
+ * stay on it; all nodes see them when they are sent. */
 ht_status ht__daso_receive(ht_daso *daso)
 {
     ht_daso_flight *flight = &daso->flight;

@@ -31,8 +31,8 @@ static ht_daso_phase phase_of(const ht_daso_schedule *s)
     return s->epoch < s->warmup_epochs ? HT_DASO_WARMUP : HT_DASO_CYCLING;
 }
 
-/* The epoch that begins; the first cycling one has its own skips: the one after the warm-up, or the
- * first one of a run without, or of a state that had blocked until now. */
+/* The epoch that begins. The first cycling epoch has its own skips: the one after the warm-up, the
+ * first one of a run without a warm-up, or the first one of a state that had blocked until now. */
 static void enter(ht_daso_schedule *s)
 {
     s->phase = phase_of(s);
@@ -60,7 +60,7 @@ void ht__daso_schedule_resume(ht_daso_schedule *s)
         enter(s);
 }
 
-/* Exchange more often on a plateau; if that is no longer possible, reset the skips. */
+/* Exchange more often on a plateau; if that is not possible, reset the skips. */
 static void cycle(ht_daso_schedule *s)
 {
     int64_t local = at_least_1(s->max_global_skips / s->local_skip_factor);

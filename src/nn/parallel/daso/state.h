@@ -16,8 +16,8 @@ typedef struct ht_daso_number {
 enum { HT_DASO_NUMBERS = 8 };
 extern const ht_daso_number ht__daso_numbers[HT_DASO_NUMBERS];
 
-/* Whether parameters differ between ranks after so many batches of an epoch. */
-static inline bool ht__daso_skips_sync(int64_t global_skip, int64_t batch, int64_t batches)
+/* Whether parameters differ between ranks after this number of batches of an epoch. */
+static inline bool ht__daso_is_apart(int64_t global_skip, int64_t batch, int64_t batches)
 {
     return global_skip > 0 && batch > 0 && batch < batches;
 }
@@ -42,8 +42,8 @@ bool ht__daso_is_same_job(const ht_daso *daso, const ht_value *state);
 ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
 
 /* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has
- * values for, new ones where this rank lacks them; NULL after an error, which is recorded. It does not
- * communicate. load: the optimizer takes those, with the values of a state that was checked. */
+ * values for, new ones where this rank lacks them; NULL after an error, which is recorded. It does
+ * not communicate. load: the optimizer takes those, with the values of a state that was checked. */
 ht_status ht__daso_save_optimizer(ht_daso *daso, ht_value *map);
 ht_flat_tensors *ht__daso_saved_states(const char *what, ht_daso *daso, const ht_value *state);
 ht_status ht__daso_load_optimizer(const char *what, ht_daso *daso, const ht_value *state,

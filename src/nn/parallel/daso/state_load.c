@@ -32,8 +32,8 @@ static bool state_skips_sync(const ht_value *state)
                                saved(state, "batches"));
 }
 
-/* An entry of so many elements for each of `ranks` (0: the same for all): in rows that are each
- * rank's own, or all on each. */
+/* Checks an entry with a number of elements for each of `ranks` (0: the same for all): in rows, one
+ * for each rank, or all on each. */
 static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const char *name,
                               int64_t ranks, int64_t n)
 {

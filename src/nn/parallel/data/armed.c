@@ -13,9 +13,9 @@
 
 static const char what[] = "ht_backward";
 
-/* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch is
- * worth nothing leaves its backward out, unless others may wait there, in a layer or a second run:
- * then it goes through it, and with a factor that float32 rounds to 0 its gradients are none. */
+/* A pass of this wrapper begins: the seed's factor; negative after an error. A rank whose batch has
+ * weight 0 leaves its backward out, unless others may wait there, in a layer or a second run. Then
+ * it runs it, and with a factor that float32 rounds to 0 its gradients are 0. */
 static double begin_one(ht_data_parallel *dp, ht_tensor *root)
 {
     bool worthless = dp->pass_weight == 0, idle = worthless && !ht__graph_may_wait(root), sync;
@@ -201,8 +201,8 @@ static double begin_reached(ht_tensor *root)
     return scale;
 }
 
-/* Whose output the loss is made of. A loss of another model in between reaches no wrapper. Mostly
- * the walk ends at the first node that it meets behind the loss. */
+/* The wrappers whose outputs the loss depends on. A loss of another model in between reaches no
+ * wrapper. Mostly the walk ends at the first node that it meets behind the loss. */
 static bool meet_nodes(ht_tensor *root)
 {
     int unmet = 0, armed;

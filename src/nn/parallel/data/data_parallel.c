@@ -122,7 +122,7 @@ static ht_status share_buffers(ht_module *module)
 }
 
 /* A rank without an input does all that ranks do before a forward. A backward pass without a loss
- * is told from no pass at all. */
+ * differs from no pass at all. */
 static void missed(ht_module *module)
 {
     ht_data_parallel *dp = ht_module_data(module);
@@ -184,7 +184,7 @@ static void destroy(ht_module *self)
 
     ht__dp_forget(dp); /* first: its thread, which may be another one, goes on without it */
     if (dp->reducer != NULL) {
-        if (dp->reducer->failure == HT_SUCCESS) /* else it has been told */
+        if (dp->reducer->failure == HT_SUCCESS) /* otherwise it has been reported */
             ht__reducer_drain(dp->reducer);
         set_unfinished(dp, NULL);
         for (int i = 0; i < dp->optimizer_count; i++)

@@ -82,7 +82,7 @@ struct ht_data_parallel {
 /* ht_data_parallel_backward; errors name the public function `what`. */
 ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *loss);
 
-/* wrapper.c. The struct of a data-parallel wrapper; NULL when the module is none. */
+/* wrapper.c. The struct of a data-parallel wrapper; NULL for another module. */
 ht_data_parallel *ht__dp_of(ht_module *module);
 /* The same; NULL after an error. */
 ht_data_parallel *ht__dp_get(const char *what, ht_module *wrapper);
@@ -118,8 +118,8 @@ ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
 
 /* data/dropped.c. Forward passes that wait are forgotten: those of a wrapper that are answered with
- * true, and whether there was one; all of a wrapper; those of any wrapper whose graph the program has
- * dropped. */
+ * true, and whether there was one; all of a wrapper; those of any wrapper whose graph the program
+ * has dropped. */
 bool ht__dp_forget_those(ht_data_parallel *dp, bool (*is_one)(const ht_dp_forward *forward));
 void ht__dp_disarm(ht_data_parallel *dp);
 void ht__dp_disarm_dropped(void);

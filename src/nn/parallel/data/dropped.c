@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forward passes that no longer wait for a backward pass: it has begun, or their graph is gone. */
+ * Forward passes that no longer wait for a backward pass: it has begun, or their graph was
+ * released. */
 #include "nn/parallel/data/data_parallel.h"
 
 bool ht__dp_forget_those(ht_data_parallel *dp, bool (*is_one)(const ht_dp_forward *forward))
@@ -29,7 +30,7 @@ void ht__dp_disarm(ht_data_parallel *dp)
     ht__dp_forget_those(dp, is_any);
 }
 
-/* Its graph is gone, as after an evaluation outside of ht_no_grad. */
+/* Its graph was released, as after an evaluation outside of ht_no_grad. */
 static bool is_dropped(const ht_dp_forward *forward)
 {
     return !forward->failed && !forward->lost && ht__origin_is_over(forward->origin);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions by cuDNN, which is loaded at the first of them: a machine without it has the module all
- * the same.
+ * Convolutions by cuDNN, which is loaded at the first of them: a machine without it has the module
+ * all the same.
  *
- * Of cuDNN's algorithms, only products of windows and weights serve. They give the same bits in each
- * run. By FFT or Winograd's method, an infinity or NaN of one pixel would reach others, whose windows
- * do not have it. */
+ * Only cuDNN's algorithms that multiply windows and weights are used. They give the same bits in
+ * each run. By FFT or Winograd's method, an infinity or NaN of one pixel would reach others, whose
+ * windows do not have it. */
 #include "backends/cuda/nn/conv/dnn.h"
 
 #include <stdio.h>
@@ -243,7 +243,7 @@ void ht_cuda_dnn_plan_free(void *made, ht_cuda_conv_plan *of)
     plan_free(made, of->handle);
 }
 
-/* Factors are float32, with float64 tensors float64. */
+/* Factors are float32, but for float64 tensors float64. */
 typedef union factor {
     float narrow;
     double wide;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Plans for the convolutions of a device. A network has few shapes and uses each of them in every
- * step, so cuDNN is asked once how it does a convolution, also where the answer is that it does not. */
+ * step. So cuDNN is asked once how it computes a convolution, also if the answer is that it cannot.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@ typedef struct bucket_memory {
     bool compressed; /* in this pass */
     bool has_q;      /* from an earlier step */
     ht_tensor *p, *q, *whole;
-    ht_tensor *input; /* M_k; then what is left out */
+    ht_tensor *input; /* M_k; then the remainder */
     double unit;      /* of it: the scale of the losses it comes from */
 } bucket_memory;
 
@@ -37,7 +37,7 @@ struct ht_power_sgd {
     double before, after; /* elements so far */
 };
 
-/* A gradient as a matrix, and where its parts lie in p, q or whole. */
+/* A gradient as a matrix, and the places of its parts in p, q or whole. */
 typedef struct matrix {
     ht_tensor *gradient;
     uint64_t number; /* of the parameter in the model */
@@ -112,7 +112,7 @@ double ht_power_sgd_compression_rate(const ht_power_sgd *state)
     return state != NULL && state->after > 0 ? state->before / state->after : 1;
 }
 
-/* The gradients of the bucket; how much they take of p, q and whole is the last, empty one. */
+/* The gradients of the bucket; the last, empty one has the lengths of p, q and whole. */
 static matrix *matrices_of(const ht_power_sgd *state, ht_grad_bucket *bucket)
 {
     int count = ht_grad_bucket_count(bucket);

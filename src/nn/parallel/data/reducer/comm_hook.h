@@ -11,7 +11,7 @@ typedef struct ht_hook_sum {
     ht_exchange *engine; /* not owned */
     ht_exchange_op *op;  /* NULL: not started */
     ht_tensor *x;        /* retained; NULL: the flags */
-    void *data;          /* what is summed */
+    void *data;          /* the elements to be summed */
     int64_t n;
     ht_dtype dtype, wire;
     double scale;

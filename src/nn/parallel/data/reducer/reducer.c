@@ -92,7 +92,7 @@ static void detach_gradient(ht_reducer_param *param)
 
 void ht__reducer_free(ht_reducer *reducer)
 {
-    if (reducer->buckets != NULL && reducer->failure == HT_SUCCESS) /* else it has been told */
+    if (reducer->buckets != NULL && reducer->failure == HT_SUCCESS) /* else it was reported */
         ht__reducer_drain(reducer);
     for (int i = 0; i < reducer->count; i++) {
         ht_reducer_param *param = &reducer->params[i];

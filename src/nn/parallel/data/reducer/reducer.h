@@ -209,8 +209,8 @@ void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
 ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
 
-/* reducer_disjoint.c. Its parameters are among those that must not share memory; not any more.
- * moving: one of them is to have another body (ht_grad_moving_fn). */
+/* reducer_apart.c. Adds its parameters to those that must not share memory; removes them. moving:
+ * one of them is to have another body (ht_grad_moving_fn). */
 void ht__reducer_enter(ht_reducer *reducer);
 void ht__reducer_leave(ht_reducer *reducer);
 ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_body *to,
@@ -245,8 +245,8 @@ void ht__bucket_set_flag(const ht_bucket *bucket, int flag, double value);
 
 /* reducer_pass.c. A pass of this rank with `weight` begins; idle: it has nothing to give, and all
  * of it is ready at once. Then each gradient becomes ready by its hook. Its parts: note_zeroing
- * finds out whether the next gradient overwrites, take_over makes a share of an average that is
- * kept; open does the rest, where idle ranks are ready at once. break: a pass of this rank failed;
+ * finds out whether the next gradient overwrites, and take_over makes a share of an average that is
+ * kept. open does the rest; idle ranks are ready at once. break: a pass of this rank failed;
  * lossless: the loss that would begin one is missing. */
 ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool idle);
 void ht__reducer_note_zeroing(ht_reducer_param *param);
@@ -289,8 +289,8 @@ ht_status ht__reducer_judge(ht_reducer *reducer);
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
 ht_status ht__reducer_status(const ht_reducer *reducer);
 bool ht__reducer_told(const ht_reducer *reducer);
-/* This rank is broken; the first cause is the one that is told. spoil: what this rank will send is
- * of no use, whatever passes it makes. */
+/* This rank is broken; the first cause is the one that is reported. spoil: what this rank will send
+ * is of no use, whatever passes it makes. */
 void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause);
 void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 

@@ -9,8 +9,8 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
-/* A gradient that holds an average gets more added: it becomes this rank's share of that average,
- * so that the sum over the ranks, divided as this pass will be, gives it again. */
+/* A gradient that holds an average gets more added. So it becomes this rank's share of that
+ * average: the sum over the ranks, divided as in this pass, restores it. */
 static ht_status make_share(ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
@@ -196,8 +196,8 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
     return status == HT_SUCCESS ? ht__reducer_open(reducer, idle, head_due) : status;
 }
 
-/* A pass of this rank that cannot be completed: its flags tell the others, at once, for what the
- * program does after the error may never bring it back to this pass. */
+/* A pass of this rank that cannot be completed: its flags report it to the others at once. After
+ * the error the program may never return to this pass. */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause)
 {
     bool broken = lossless;

@@ -106,8 +106,8 @@ static ht_status name_surprise(const ht_reducer_param *param)
                    param->name, reducer->passes);
 }
 
-/* The bucket may be on its way already, so what came now is in no average. Other ranks may not see
- * it: they are told. */
+/* The bucket may be on its way already, so what came now is in no average. Other ranks may not
+ * notice, so it is reported to them. */
 void ht__reducer_surprise(const ht_reducer_param *param)
 {
     ht_error_kept cause;

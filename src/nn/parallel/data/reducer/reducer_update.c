@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Updates: at once, or when a parameter's turn comes: when a guard (reducer_guard.c) meets an access
- * to memory that the update will change. */
+ * Updates: at once, or when a parameter's turn comes: when a guard (reducer_guard.c) meets an
+ * access to memory that the update will change. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/reducer.h"
 
@@ -103,7 +103,7 @@ static ht_status apply(ht_reducer_param *param)
 }
 
 /* A gradient of this rank means that there is an update, whatever the flags will say, unless the
- * ranks have brought no weight at all. Updates by operations are of whole parameters. */
+ * ranks have brought no weight at all. Updates by operations change complete parameters. */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
 {
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
@@ -223,7 +223,7 @@ static ht_status refuse_gradient(const ht_reducer *reducer, const ht_reducer_opt
                    entry, ht__shape_str(parameter->body->ndim, parameter->body->shape));
 }
 
-/* Nobody has summed them: every rank would go its own way. */
+/* They have not been summed: every rank would get different parameters. */
 static ht_status refuse_unsent(const ht_reducer *reducer, const ht_reducer_param *param)
 {
     return HT_FAIL(reducer->comm, HT_ERR_STATE,
