@@ -97,9 +97,9 @@ void ht__dp_get_known(ht_data_parallel *dp);
 void ht__dp_leave_known(ht_data_parallel *dp);
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
- * backward pass begins: whether it is; its seed's factor; whether step() or zero_grad() comes in
- * the middle of a group; divides gradients weighted by rows, of passes none of which was
- * synchronised, by the rows of this rank; ends the unfinished group. */
+ * backward pass begins: whether it is. Its seed's factor. Whether step() or zero_grad() comes in the
+ * middle of a group. Divides gradients weighted by rows by the rows of this rank, if no pass was
+ * synchronised. Ends the unfinished group. */
 bool ht__dp_syncs(const ht_data_parallel *dp);
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);
@@ -108,18 +108,18 @@ ht_status ht__dp_average_own(ht_data_parallel *dp);
 void ht__dp_forget_kept(ht_data_parallel *dp);
 ht_status ht__dp_flush(ht_data_parallel *dp);
 
-/* data/armed.c. A forward pass begins, with a backward pass of this weight to come, which begins by
- * itself; makes no more nodes, and the one around it (dp->origin before; NULL: none) goes on; ends;
- * the one that runs, NULL if it has no backward pass; the wrapper ends. */
+/* data/armed.c. Begins a forward pass, whose backward pass of this weight will begin by itself. The
+ * pass makes no more nodes, and the outer one (dp->origin before; NULL: none) continues. Ends it.
+ * The pass that runs; NULL if it has no backward pass. The wrapper ends. */
 void ht__dp_arm(ht_data_parallel *dp, bool sync, double weight);
 void ht__dp_close(ht_data_parallel *dp, ht_origin *outer);
 void ht__dp_armed(ht_data_parallel *dp);
 ht_dp_forward *ht__dp_open(ht_data_parallel *dp);
 void ht__dp_forget(ht_data_parallel *dp);
 
-/* data/dropped.c. Forward passes that wait are forgotten: those of a wrapper that are answered with
- * true, and whether there was one; all of a wrapper; those of any wrapper whose graph the program
- * has dropped. */
+/* data/dropped.c. Forgets waiting forward passes: those of a wrapper for which is_one is true, and
+ * returns whether there was one; all of a wrapper; those of any wrapper whose graph the program has
+ * dropped. */
 bool ht__dp_forget_those(ht_data_parallel *dp, bool (*is_one)(const ht_dp_forward *forward));
 void ht__dp_disarm(ht_data_parallel *dp);
 void ht__dp_disarm_dropped(void);
@@ -129,9 +129,9 @@ static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number
     return number > forward->begin && number <= forward->end;
 }
 
-/* data/lost.c. A pass begins on a rank without rows; on one that cannot use its loss, of which all
- * learn; on one that an error has left without a loss, of this wrapper or of all that may be meant.
- * Whether a forward pass that waits has failed. */
+/* data/lost.c. Begins a pass on a rank without rows. Begins one on a rank that cannot use its loss, and
+ * reports that to all. Begins one on a rank that lost its loss by an error: of this wrapper, or of
+ * all that the loss may belong to. Whether a waiting forward pass has failed. */
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 ht_status ht__dp_begin_broken(ht_data_parallel *dp);
 ht_status ht__dp_begin_counted(ht_data_parallel *dp, bool sync); /* the same, counted already */
