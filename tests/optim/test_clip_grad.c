@@ -166,7 +166,7 @@ static void test_a_device_of_its_own(void **state)
 }
 
 /* Norm and scaling as separate calls; other orders than 1, 2 and infinity. */
-static void test_norm_and_scaling_apart(void **state)
+static void test_norm_and_scaling_separately(void **state)
 {
     const int64_t sizes[] = {2, 1};
     const double two[] = {3, -4}, one[] = {5};
@@ -300,7 +300,7 @@ static void test_squares_out_of_range(void **state)
 }
 
 /* A gradient of zeros does not decide what the squares of another one are divided by. */
-static void test_zeros_and_small_squares(void **state)
+static void test_zeros_with_small_squares(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -333,9 +333,9 @@ static void test_infinite_squares(void **state)
 }
 
 HT_TEST_SUITE(test_clip_grad, cmocka_unit_test(test_squares_out_of_range),
-              cmocka_unit_test(test_zeros_and_small_squares),
+              cmocka_unit_test(test_zeros_with_small_squares),
               cmocka_unit_test(test_infinite_squares),
-              cmocka_unit_test(test_norm_and_scaling_apart),
+              cmocka_unit_test(test_norm_and_scaling_separately),
               cmocka_unit_test(test_norms_of_other_orders),
               cmocka_unit_test(test_other_orders_of_special_numbers),
               cmocka_unit_test(test_a_device_of_its_own), cmocka_unit_test(test_norms),

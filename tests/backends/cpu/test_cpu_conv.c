@@ -326,7 +326,7 @@ static void *ask_for_nothing(void *got)
 }
 
 /* Some of oneDNN's convolutions work in no memory: where one is a thread's first, too. */
-static void test_no_memory_to_work_in_is_no_failure(void **state)
+static void test_a_primitive_without_scratch_succeeds(void **state)
 {
     pthread_t thread;
     bool got = false;
@@ -337,7 +337,7 @@ static void test_no_memory_to_work_in_is_no_failure(void **state)
     assert_true(got);
 }
 
-HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_no_memory_to_work_in_is_no_failure),
+HT_TEST_SUITE(test_cpu_conv, cmocka_unit_test(test_a_primitive_without_scratch_succeeds),
               cmocka_unit_test(plain_convolutions_of_each_dtype), cmocka_unit_test(test_backend),
               cmocka_unit_test(test_onednn), cmocka_unit_test(test_weights_changed_in_place),
               cmocka_unit_test(test_other_than_images_are_refused),

@@ -167,7 +167,7 @@ static void targets_may_follow_each_other(void **state)
     check(HT_FLOAT64, call);
 }
 
-static void a_class_that_is_none_is_an_error(void **state)
+static void a_class_out_of_range_is_an_error(void **state)
 {
     static const int64_t wrong[] = {-1, CLASSES};
 
@@ -195,4 +195,4 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_ctc, cmocka_unit_test_setup(losses_are_sums_over_paths, setup),
               cmocka_unit_test_setup(targets_may_follow_each_other, setup),
-              cmocka_unit_test_setup(a_class_that_is_none_is_an_error, setup));
+              cmocka_unit_test_setup(a_class_out_of_range_is_an_error, setup));

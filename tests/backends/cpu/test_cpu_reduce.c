@@ -256,7 +256,7 @@ static void matrices(void **state)
     }
 }
 
-static void nothing_sums_to_zero(void **state)
+static void sums_without_elements_are_zero(void **state)
 {
     (void)state;
     for (int l = 0; l < level_count; l++) {
@@ -479,7 +479,7 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_reduce, cmocka_unit_test_setup(matrices, setup),
               cmocka_unit_test(every_kernel_is_checked),
-              cmocka_unit_test_setup(nothing_sums_to_zero, setup),
+              cmocka_unit_test_setup(sums_without_elements_are_zero, setup),
               cmocka_unit_test_setup(argmax_over_an_outer_and_an_inner_axis, setup),
               cmocka_unit_test_setup(narrow_rows_in_blocks, setup),
               cmocka_unit_test_setup(levels_add_in_one_order, setup),

@@ -81,7 +81,7 @@ static void slopes_have_the_bits_of_the_other_kernels(void **state)
 }
 
 /* Gradients of 16 bits would be rounded twice. */
-static void no_other_dtype_has_them(void **state)
+static void slope_kernels_exist_for_float_dtypes_only(void **state)
 {
     static const struct listed list[] = {HT_SLOPE_KERNELS(LISTED)};
 
@@ -120,5 +120,5 @@ static void outer_axes_of_all_three(void **state)
 
 HT_TEST_SUITE(test_cpu_slope,
               cmocka_unit_test_setup(slopes_have_the_bits_of_the_other_kernels, setup),
-              cmocka_unit_test_setup(no_other_dtype_has_them, setup),
+              cmocka_unit_test_setup(slope_kernels_exist_for_float_dtypes_only, setup),
               cmocka_unit_test_setup(outer_axes_of_all_three, setup));

@@ -235,7 +235,7 @@ static void lengths_agree(void **state)
 
 /* Three parameters of different lengths and ages in one call are the same as in three calls;
  * nothing is written behind the end of one. */
-static void parts_are_updated_alike(void **state)
+static void one_update_of_several_parts_equals_several(void **state)
 {
     static const int64_t n[PARTS] = {70, 0, N - 1}, step[PARTS] = {1, 2, 3};
     static arrays together[PARTS], apart[PARTS], before;
@@ -352,7 +352,7 @@ static int setup(void **state)
 
 HT_TEST_SUITE(test_cpu_update, cmocka_unit_test_setup(steps, setup),
               cmocka_unit_test_setup(lengths_agree, setup),
-              cmocka_unit_test_setup(parts_are_updated_alike, setup),
+              cmocka_unit_test_setup(one_update_of_several_parts_equals_several, setup),
               cmocka_unit_test_setup(first_step_reads_no_buffer, setup),
               cmocka_unit_test_setup(factor_scales_gradients, setup),
               cmocka_unit_test_setup(update_kernels_skip_the_step_if_unless_is_set, setup),

@@ -176,7 +176,7 @@ static void a_convolution_repeats_its_bits(void **state)
 }
 
 /* More than the module keeps plans for, two of each: the oldest make room, and come back. */
-static void many_shapes_take_turns(void **state)
+static void many_shapes_share_the_cache_of_plans(void **state)
 {
     ht_device *device = cuda_device();
     shape c = {"many", 2, 1, 2, 2, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 1, true, false};
@@ -216,5 +216,5 @@ static void infinities_stay_in_their_windows(void **state)
 
 HT_TEST_SUITE(test_cuda_conv, cmocka_unit_test(results_of_both_ways_are_right),
               cmocka_unit_test(a_convolution_repeats_its_bits),
-              cmocka_unit_test(many_shapes_take_turns),
+              cmocka_unit_test(many_shapes_share_the_cache_of_plans),
               cmocka_unit_test(infinities_stay_in_their_windows));

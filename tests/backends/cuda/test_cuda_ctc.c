@@ -67,7 +67,7 @@ typedef struct operands {
 } operands;
 
 /* ht_ctc_loss refuses such targets before. */
-static void a_target_that_is_no_class_is_told(void **state)
+static void a_target_out_of_range_is_reported(void **state)
 {
     ht_device *device = cuda_device();
 
@@ -103,4 +103,4 @@ static void a_target_that_is_no_class_is_told(void **state)
 }
 
 HT_TEST_SUITE(test_cuda_ctc, cmocka_unit_test(paths_are_those_of_the_cpu),
-              cmocka_unit_test(a_target_that_is_no_class_is_told));
+              cmocka_unit_test(a_target_out_of_range_is_reported));

@@ -100,7 +100,7 @@ static void an_ordinary_copy_that_fails_halfway_writes_nothing_later(void **stat
 }
 
 /* The same for copies in parallel with the work, in both directions. */
-static void a_copy_beside_that_fails_halfway_has_ended(void **state)
+static void a_side_copy_that_fails_halfway_has_ended(void **state)
 {
     const ht_device *device = open_device("cuda:3");
     ht_side_copy copy = {0};

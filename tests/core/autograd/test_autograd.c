@@ -293,7 +293,7 @@ static void a_deep_graph_is_released_without_recursion(void **state)
 }
 
 /* exp saves its own output: neither may keep the other alive. */
-static void a_node_that_saves_its_output_is_no_cycle(void **state)
+static void a_node_that_saves_its_output_is_freed(void **state)
 {
     (void)state;
     int64_t bodies = ht_live_objects("body"), nodes = ht_live_objects("node");
@@ -416,7 +416,7 @@ HT_TEST_SUITE(test_autograd, cmocka_unit_test(gradients_agree_with_finite_differ
               cmocka_unit_test(given_gradients_are_checked),
               cmocka_unit_test(an_earlier_error_stays),
               cmocka_unit_test(a_deep_graph_is_released_without_recursion),
-              cmocka_unit_test(a_node_that_saves_its_output_is_no_cycle),
+              cmocka_unit_test(a_node_that_saves_its_output_is_freed),
               cmocka_unit_test(gradients_at_singular_points_are_zero),
               cmocka_unit_test(an_error_in_a_hook_is_that_of_backward),
               cmocka_unit_test(misuse_is_reported));

@@ -87,7 +87,7 @@ static void an_input_without_a_use_has_the_gradient_0(void **state)
 }
 
 /* A zeroed gradient is still none, and the next one takes its memory. */
-static void gradients_are_as_before(void **state)
+static void gradcheck_restores_gradients(void **state)
 {
     ht_tensor *in[2] = {leaf(HT_FLOAT64, 0), leaf(HT_FLOAT64, 0)};
     ht_tensor *memory = ht_ones_like(in[0]), *kept = ht_ones_like(in[1]);
@@ -175,7 +175,7 @@ static void wrong_inputs_are_refused(void **state)
 
 HT_TEST_SUITE(test_gradcheck, cmocka_unit_test(right_gradients_pass),
               cmocka_unit_test(an_input_without_a_use_has_the_gradient_0),
-              cmocka_unit_test(gradients_are_as_before),
+              cmocka_unit_test(gradcheck_restores_gradients),
               cmocka_unit_test(a_wrong_gradient_is_named),
               cmocka_unit_test(the_bounds_are_those_of_the_options),
               cmocka_unit_test(wrong_inputs_are_refused));

@@ -103,7 +103,7 @@ static void misspelt_variables_are_reported(void **state)
     assert_true(is_taken("HT_USER_ANYTHING", "5"));
 }
 
-static void numbers_are_read_alike_in_every_locale(void **state)
+static void numbers_do_not_depend_on_the_locale(void **state)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
     double number = 1;
@@ -125,4 +125,4 @@ static void numbers_are_read_alike_in_every_locale(void **state)
 HT_TEST_SUITE(test_environment, cmocka_unit_test(invalid_values_of_variables_are_ignored),
               cmocka_unit_test(valid_values_of_variables_are_taken),
               cmocka_unit_test(misspelt_variables_are_reported),
-              cmocka_unit_test(numbers_are_read_alike_in_every_locale));
+              cmocka_unit_test(numbers_do_not_depend_on_the_locale));

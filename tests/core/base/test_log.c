@@ -19,7 +19,7 @@ static void keep(ht_log_level level, const char *line, void *user)
     snprintf(seen->last, sizeof seen->last, "%s", line);
 }
 
-static void the_level_decides_what_arrives(void **state)
+static void the_log_level_filters_lines(void **state)
 {
     (void)state;
     struct seen seen = {0};
@@ -92,6 +92,6 @@ static void names_of_dtypes_are_found_again(void **state)
     assert_string_equal(ht_dtype_name(HT_BFLOAT16), "bfloat16");
 }
 
-HT_TEST_SUITE(test_log, cmocka_unit_test(the_level_decides_what_arrives),
+HT_TEST_SUITE(test_log, cmocka_unit_test(the_log_level_filters_lines),
               cmocka_unit_test(levels_out_of_range_write_all_or_nothing),
               cmocka_unit_test(a_sink_may_log), cmocka_unit_test(names_of_dtypes_are_found_again));

@@ -224,7 +224,7 @@ static void a_shape_without_axes_has_one_element(void **state)
     assert_int_equal(ht_tensor_size(x), 1);
 }
 
-static void a_number_is_what_its_type_says(void **state)
+static void ht_num_keeps_the_kind_of_its_argument(void **state)
 {
     const double _Complex z = 1;
 
@@ -287,7 +287,7 @@ static void infinities_make_integers_floating(void **state)
 }
 
 /* The nearest there is; NaN: 0. The same wherever a number stands, in a vector or behind it. */
-static void integers_take_the_nearest_of_what_they_cannot_hold(void **state)
+static void integers_saturate_and_nan_becomes_0(void **state)
 {
     static const ht_dtype to[] = {HT_UINT8, HT_INT8, HT_INT16, HT_INT32, HT_INT64};
     static const double low[] = {0, -128, -32768, -0x1p31, -0x1p63};
@@ -434,13 +434,13 @@ HT_TEST_SUITE(test_numbers, cmocka_unit_test(integers_out_of_range_are_refused),
               cmocka_unit_test(a_number_raises_the_kind_alone),
               cmocka_unit_test(complex_numbers_go_where_others_do),
               cmocka_unit_test(a_real_operand_gets_a_real_gradient),
-              cmocka_unit_test(a_number_is_what_its_type_says),
+              cmocka_unit_test(ht_num_keeps_the_kind_of_its_argument),
               cmocka_unit_test(a_number_may_be_of_an_extended_type),
               cmocka_unit_test(a_shape_without_axes_has_one_element),
               cmocka_unit_test(integers_are_printed_as_they_are),
               cmocka_unit_test(a_linspace_meets_both_ends),
               cmocka_unit_test(infinities_make_integers_floating),
-              cmocka_unit_test(integers_take_the_nearest_of_what_they_cannot_hold),
+              cmocka_unit_test(integers_saturate_and_nan_becomes_0),
               cmocka_unit_test(integers_are_rounded_to_16_bits_once),
               cmocka_unit_test(results_of_a_higher_kind_are_not_written),
               cmocka_unit_test(a_tensor_without_axes_raises_the_kind_only));

@@ -13,7 +13,7 @@ static ht_tensor *number(void)
     return ht_ones(1, shape, HT_FLOAT32, HT_NONE);
 }
 
-static void closing_releases_what_was_made_inside(void **state)
+static void closing_releases_objects_made_inside(void **state)
 {
     (void)state;
     int64_t before = ht_live_objects("tensor");
@@ -73,7 +73,7 @@ static void a_tensor_of_another_thread_is_adopted(void **state)
     assert_int_equal(ht_live_objects("tensor"), before);
 }
 
-HT_TEST_SUITE(test_scope, cmocka_unit_test(closing_releases_what_was_made_inside),
+HT_TEST_SUITE(test_scope, cmocka_unit_test(closing_releases_objects_made_inside),
               cmocka_unit_test(retained_and_returned_tensors_survive),
               cmocka_unit_test(closing_an_outer_scope_closes_inner_ones),
               cmocka_unit_test(a_tensor_of_another_thread_is_adopted));

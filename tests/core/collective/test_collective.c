@@ -245,7 +245,7 @@ static void test_alltoall_transposes_blocks(void **state)
     ht_scope_close(scope);
 }
 
-static void test_misuse_is_told(void **state)
+static void test_misuse_is_reported(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = numbers(HT_FLOAT32, false), *y = numbers(HT_FLOAT64, false);
@@ -273,4 +273,4 @@ HT_TEST_SUITE(test_collective, cmocka_unit_test(test_allreduce_of_each_dtype),
               cmocka_unit_test(test_bfloat16_rounds_to_nearest), cmocka_unit_test(test_long_counts),
               cmocka_unit_test(test_requests_complete_in_any_order),
               cmocka_unit_test(test_alltoall_transposes_blocks),
-              cmocka_unit_test(test_misuse_is_told));
+              cmocka_unit_test(test_misuse_is_reported));

@@ -193,7 +193,7 @@ static void isend_and_irecv_in_a_ring(void **state)
     ht_scope_close(scope);
 }
 
-static void test_misuse_is_told(void **state)
+static void test_misuse_is_reported(void **state)
 {
     ht_scope *scope = ht_scope_open();
     const char *message;
@@ -218,4 +218,5 @@ HT_TEST_SUITE(test_gather, cmocka_unit_test(test_parts_of_different_length),
               cmocka_unit_test(test_parts_beyond_int),
               cmocka_unit_test(test_iallgather_of_canonical_parts),
               cmocka_unit_test(test_slabs_between_axes),
-              cmocka_unit_test(isend_and_irecv_in_a_ring), cmocka_unit_test(test_misuse_is_told));
+              cmocka_unit_test(isend_and_irecv_in_a_ring),
+              cmocka_unit_test(test_misuse_is_reported));

@@ -61,7 +61,7 @@ static void every_send_mode_delivers(void **state)
 }
 
 /* All send before any receives, and write to what they have sent. */
-static void test_buffered_sends_wait_for_nobody(void **state)
+static void test_buffered_sends_do_not_wait(void **state)
 {
     enum { MESSAGES = 5, LONG = 60000 };
     int next = (ht_test_rank + 1) % ht_test_size;
@@ -211,7 +211,7 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_sends, cmocka_unit_test(every_send_mode_delivers),
-              cmocka_unit_test(test_buffered_sends_wait_for_nobody),
+              cmocka_unit_test(test_buffered_sends_do_not_wait),
               cmocka_unit_test(test_synchronous_sends_wait),
               cmocka_unit_test(gather_and_scatter_parts),
               cmocka_unit_test(counts_displs_shape_divides_any_axis),

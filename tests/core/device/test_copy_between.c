@@ -77,7 +77,7 @@ static void tensors_go_from_device_to_device(void **state)
 }
 
 /* The memory of the host stays as it is. */
-static void the_host_takes_no_part(void **state)
+static void copies_do_not_use_host_memory(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
@@ -98,4 +98,4 @@ static void the_host_takes_no_part(void **state)
 }
 
 HT_TEST_SUITE(test_copy_between, cmocka_unit_test(tensors_go_from_device_to_device),
-              cmocka_unit_test(the_host_takes_no_part));
+              cmocka_unit_test(copies_do_not_use_host_memory));

@@ -156,7 +156,7 @@ static void kernels_that_a_device_has_not_run_on_the_host(void **state)
     ht_scope_close(scope);
 }
 
-static void what_must_not_run_on_the_host_is_an_error(void **state)
+static void ht_fallback_error_reports_missing_kernels(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
@@ -229,7 +229,7 @@ HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselv
               cmocka_unit_test(a_module_backend_computes_and_travels),
               cmocka_unit_test(positions_are_global_on_any_device),
               cmocka_unit_test(kernels_that_a_device_has_not_run_on_the_host),
-              cmocka_unit_test(what_must_not_run_on_the_host_is_an_error),
+              cmocka_unit_test(ht_fallback_error_reports_missing_kernels),
               cmocka_unit_test(kernels_come_before_the_first_device),
               cmocka_unit_test(a_rank_gets_a_device_of_its_node_in_turn),
               cmocka_unit_test(misuse_is_reported));

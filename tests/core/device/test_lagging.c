@@ -44,7 +44,7 @@ static const char *last_words(ht_tensor *x, bool in_library, char words[], size_
     return said;
 }
 
-static void a_host_access_names_the_device_and_what_ran_there(void **state)
+static void a_host_access_names_the_device_and_its_last_operation(void **state)
 {
     (void)state;
     if (getenv("LAG_REFUSE") != NULL)
@@ -71,4 +71,5 @@ static void a_host_access_names_the_device_and_what_ran_there(void **state)
     ht_scope_close(scope);
 }
 
-HT_TEST_SUITE(test_lagging, cmocka_unit_test(a_host_access_names_the_device_and_what_ran_there));
+HT_TEST_SUITE(test_lagging,
+              cmocka_unit_test(a_host_access_names_the_device_and_its_last_operation));

@@ -53,7 +53,7 @@ static void missing_kernels_run_on_the_host(void **state)
     ht_scope_close(scope);
 }
 
-static void what_must_not_run_on_the_host_is_an_error(void **state)
+static void ht_fallback_error_reports_missing_kernels(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
@@ -116,5 +116,5 @@ static void the_log_names_each_kernel_on_each_device_once(void **state)
 
 HT_TEST_SUITE(test_near_device, cmocka_unit_test(a_flawed_module_is_refused),
               cmocka_unit_test(missing_kernels_run_on_the_host),
-              cmocka_unit_test(what_must_not_run_on_the_host_is_an_error),
+              cmocka_unit_test(ht_fallback_error_reports_missing_kernels),
               cmocka_unit_test(the_log_names_each_kernel_on_each_device_once));

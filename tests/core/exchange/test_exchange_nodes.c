@@ -161,7 +161,7 @@ static void test_narrow_data_are_half_the_bytes(void **state)
     }
 }
 
-static void test_what_cannot_travel_is_refused(void **state)
+static void test_unsupported_wire_dtypes_are_refused(void **state)
 {
     double data[2] = {0};
     job j = open_job(1);
@@ -181,4 +181,4 @@ HT_TEST_SUITE(test_exchange_nodes, cmocka_unit_test(test_sums_follow_the_tree_of
               cmocka_unit_test(cuts_do_not_change_the_bits_on_nodes),
               cmocka_unit_test(test_opened_data_travel_as_they_come),
               cmocka_unit_test(test_narrow_data_are_half_the_bytes),
-              cmocka_unit_test(test_what_cannot_travel_is_refused));
+              cmocka_unit_test(test_unsupported_wire_dtypes_are_refused));

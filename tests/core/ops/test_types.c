@@ -103,7 +103,7 @@ static void result_type_of_several_operands(void **state)
     ht_scope_close(scope);
 }
 
-static void parts_that_are_zero(void **state)
+static void isreal_and_iscomplex_test_the_imaginary_part(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *z = ht_array((double[]){1, 0, 0, 2, 0, 0}, HT_SHAPE(3), HT_COMPLEX128, 0);
@@ -139,4 +139,5 @@ HT_TEST_SUITE(test_types, cmocka_unit_test(conversions_are_numpys),
               cmocka_unit_test(kinds_are_those_of_the_standard),
               cmocka_unit_test(finfo_and_iinfo_of_each_dtype),
               cmocka_unit_test(result_type_of_several_operands),
-              cmocka_unit_test(parts_that_are_zero), cmocka_unit_test(powers_in_even_steps));
+              cmocka_unit_test(isreal_and_iscomplex_test_the_imaginary_part),
+              cmocka_unit_test(powers_in_even_steps));

@@ -92,7 +92,7 @@ static void gradients_of_writes_to_any_view(void **state)
     }
 }
 
-static void a_buffer_learns_what_is_copied_into_its_views(void **state)
+static void a_copy_into_a_view_gives_its_base_a_history(void **state)
 {
     ht_tensor *a = leaf(1, two, HT_NONE, 5), *buffer = ht_zeros(1, four, HT_FLOAT64, HT_NONE);
     ht_tensor *seen = ht_narrow(buffer, 0, 1, 3);
@@ -170,7 +170,7 @@ static void views_of_cut_off_views_are_read(void **state)
 
 /* A tensor that is filled, drawn or received has no history: its earlier operands get no gradient.
  */
-static void what_is_filled_has_no_history(void **state)
+static void filled_tensors_have_no_history(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
@@ -218,7 +218,7 @@ static void communication_into_a_graph_is_refused(void **state)
 
 /* On the root, too, though nothing changes there: or it alone would go on to what the others wait
  * for. */
-static void what_is_broadcast_is_written_everywhere(void **state)
+static void a_bcast_counts_as_a_write_on_every_rank(void **state)
 {
     ht_tensor *x = leaf(1, four, HT_NONE, 17), *y = ht_mul(x, x);
 
@@ -243,7 +243,7 @@ static void a_handle_that_cannot_follow_a_write_is_an_error(void **state)
 }
 
 /* Backward functions that need a value which was overwritten give an error. */
-static void layers_miss_what_was_changed(void **state)
+static void backward_of_layers_reports_changed_operands(void **state)
 {
     const int64_t images[4] = {1, 1, 3, 3}, kernel[4] = {1, 1, 2, 2};
 
@@ -379,16 +379,16 @@ HT_TEST_SUITE(test_history, cmocka_unit_test(a_write_to_a_view_is_known_to_its_b
               cmocka_unit_test(broadcast_views_follow),
               cmocka_unit_test(gradients_of_writes_to_any_view),
               cmocka_unit_test(integers_are_written_through_cut_off_views),
-              cmocka_unit_test(a_buffer_learns_what_is_copied_into_its_views),
+              cmocka_unit_test(a_copy_into_a_view_gives_its_base_a_history),
               cmocka_unit_test(a_base_of_negative_strides_is_written_through_views),
               cmocka_unit_test(a_copy_that_could_not_be_a_view_is_written),
               cmocka_unit_test(views_of_leaves_are_refused_as_leaves_are),
               cmocka_unit_test(views_of_cut_off_views_are_read),
-              cmocka_unit_test(what_is_filled_has_no_history),
+              cmocka_unit_test(filled_tensors_have_no_history),
               cmocka_unit_test(communication_into_a_graph_is_refused),
-              cmocka_unit_test(what_is_broadcast_is_written_everywhere),
+              cmocka_unit_test(a_bcast_counts_as_a_write_on_every_rank),
               cmocka_unit_test(a_handle_that_cannot_follow_a_write_is_an_error),
-              cmocka_unit_test(layers_miss_what_was_changed),
+              cmocka_unit_test(backward_of_layers_reports_changed_operands),
               cmocka_unit_test(a_failed_in_place_call_writes_nothing),
               cmocka_unit_test(copies_read_before_they_write),
               cmocka_unit_test(hooks_belong_to_the_value_they_were_given_for));

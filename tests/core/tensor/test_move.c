@@ -189,7 +189,7 @@ static void an_optimizer_refuses_a_state_that_does_not_fit(void **state)
     ht_release(sgd);
 }
 
-static void equal_ignores_what_is_behind_the_last_axis(void **state)
+static void equal_ignores_slots_behind_the_last_axis(void **state)
 {
     ht_tensor *x = ht_test_randn(HT_SHAPE(1, 3, 4), HT_FLOAT64, HT_NONE, 14);
     bool equal = false;
@@ -241,6 +241,6 @@ HT_TEST_SUITE(test_move, cmocka_unit_test(another_body_has_no_gradient_of_the_ol
               cmocka_unit_test(a_gradient_is_distributed_as_its_tensor),
               cmocka_unit_test(a_gradient_from_a_broadcast_view_is_a_copy),
               cmocka_unit_test(an_optimizer_refuses_a_state_that_does_not_fit),
-              cmocka_unit_test(equal_ignores_what_is_behind_the_last_axis),
+              cmocka_unit_test(equal_ignores_slots_behind_the_last_axis),
               cmocka_unit_test(integers_have_no_history),
               cmocka_unit_test(a_slab_of_a_replicated_tensor_is_a_copy));

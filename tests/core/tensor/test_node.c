@@ -68,7 +68,7 @@ static void a_list_of_inputs_is_there(void **state)
                          "product: inputs is NULL");
 }
 
-static void what_was_saved_must_not_change(void **state)
+static void a_saved_tensor_must_not_change(void **state)
 {
     (void)state;
     ht_tensor *a = ht_ones(HT_SHAPE(3), HT_FLOAT32, 0), *b = ht_ones_like(a), *y;
@@ -99,4 +99,4 @@ HT_TEST_SUITE(test_node, cmocka_unit_test(an_operation_of_the_program_has_a_grad
               cmocka_unit_test(nothing_is_recorded_where_nothing_needs_it),
               cmocka_unit_test(a_list_of_inputs_is_there),
               cmocka_unit_test(without_a_node_nothing_needs_a_gradient),
-              cmocka_unit_test(what_was_saved_must_not_change));
+              cmocka_unit_test(a_saved_tensor_must_not_change));

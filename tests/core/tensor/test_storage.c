@@ -85,7 +85,7 @@ static void a_guard_that_stays_is_asked_once_and_may_read(void **state)
     ht__guard_clear(&b.guard);
 }
 
-static void an_inside_body_asks_no_guard(void **state)
+static void a_body_inside_a_guard_does_not_run_it(void **state)
 {
     int64_t shape[] = {ROWS, COLUMNS};
     ht_tensor *x = ht_zeros(2, shape, HT_FLOAT32, HT_NONE);
@@ -207,7 +207,7 @@ static void a_graph_keeps_saved_values_of_memory_put_away(void **state)
 
 HT_TEST_SUITE(test_storage, cmocka_unit_test(guards_of_the_accessed_bytes_are_asked),
               cmocka_unit_test(a_guard_that_stays_is_asked_once_and_may_read),
-              cmocka_unit_test(an_inside_body_asks_no_guard),
+              cmocka_unit_test(a_body_inside_a_guard_does_not_run_it),
               cmocka_unit_test(a_storage_that_ends_takes_its_guards_away),
               cmocka_unit_test(memory_is_put_away_and_brought_back),
               cmocka_unit_test(the_address_of_memory_put_away_is_an_error),

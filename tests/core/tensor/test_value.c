@@ -91,7 +91,7 @@ static void a_value_is_not_put_into_itself(void **state)
     assert_int_equal(ht_value_append(deep, list), HT_SUCCESS); /* twice in one, but in no circle */
 }
 
-static void a_list_has_no_negative_count(void **state)
+static void a_negative_count_is_an_error(void **state)
 {
     (void)state;
     assert_int_equal(ht_value_count(ht_value_tensors(0, NULL)), 0);
@@ -104,4 +104,4 @@ HT_TEST_SUITE(test_value, cmocka_unit_test(a_value_knows_its_kind),
               cmocka_unit_test(a_long_map_finds_its_keys),
               cmocka_unit_test(only_lists_are_appended_to),
               cmocka_unit_test(a_value_is_not_put_into_itself),
-              cmocka_unit_test(a_list_has_no_negative_count));
+              cmocka_unit_test(a_negative_count_is_an_error));

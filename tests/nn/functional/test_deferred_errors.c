@@ -129,7 +129,7 @@ static void no_update_once_another_call_reported_the_fault(void **state)
 }
 
 /* One that has come to light is the step's own. */
-static void step_tells_what_is_known(void **state)
+static void step_reports_a_known_fault(void **state)
 {
     ht_tensor *x, *loss;
     ht_optimizer *optimizer;
@@ -155,4 +155,4 @@ HT_TEST_SUITE(test_deferred_errors, cmocka_unit_test(item_tells_a_bad_target),
               cmocka_unit_test(a_wait_for_the_device_reports_the_fault),
               cmocka_unit_test(an_optimizer_does_not_update_after_a_fault),
               cmocka_unit_test(no_update_once_another_call_reported_the_fault),
-              cmocka_unit_test(step_tells_what_is_known));
+              cmocka_unit_test(step_reports_a_known_fault));

@@ -85,11 +85,11 @@ static void check(bool wrapped)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-static void every_call_that_fails_is_told_or_does_no_harm(void **state)
+static void every_failed_call_is_reported_or_harmless(void **state)
 {
     (void)state;
     check(false);
     check(true);
 }
 
-HT_TEST_SUITE(test_device_faults, cmocka_unit_test(every_call_that_fails_is_told_or_does_no_harm));
+HT_TEST_SUITE(test_device_faults, cmocka_unit_test(every_failed_call_is_reported_or_harmless));

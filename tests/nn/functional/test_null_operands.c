@@ -80,7 +80,7 @@ static void test_a_state_that_is_not_there(void **state)
 }
 
 /* One report for a chain of calls. */
-static void test_what_an_error_made_null_passes_through(void **state)
+static void test_null_from_an_error_passes_through(void **state)
 {
     ht_module *net = ht_nn_linear(2, 2);
     int64_t shape[] = {3, 4};
@@ -96,4 +96,4 @@ static void test_what_an_error_made_null_passes_through(void **state)
 }
 
 HT_TEST_SUITE(test_null_operands, cmocka_unit_test(test_a_state_that_is_not_there),
-              cmocka_unit_test(test_what_an_error_made_null_passes_through));
+              cmocka_unit_test(test_null_from_an_error_passes_through));

@@ -39,7 +39,7 @@ static void windows_of_one_to_three_axes(void **state)
     }
 }
 
-static void what_does_not_fit_is_an_error(void **state)
+static void windows_that_do_not_fit_are_errors(void **state)
 {
     static const int64_t wide[] = {3, 0, 0}, narrow[] = {0, 0, -1};
     ht_tensor *x = ht_zeros(5, shape, HT_FLOAT32, 0);
@@ -58,4 +58,4 @@ static void what_does_not_fit_is_an_error(void **state)
 }
 
 HT_TEST_SUITE(test_window, cmocka_unit_test(windows_of_one_to_three_axes),
-              cmocka_unit_test(what_does_not_fit_is_an_error));
+              cmocka_unit_test(windows_that_do_not_fit_are_errors));

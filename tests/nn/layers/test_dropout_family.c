@@ -35,7 +35,7 @@ static double alpha_dropped(void)
     return -alpha * a + alpha * a * 0.5;
 }
 
-static void channels_are_dropped_together(void **state)
+static void channels_are_dropped_as_one(void **state)
 {
     (void)state;
     check_channels(ht_nn_dropout1d(0.5), HT_SHAPE(N, C, L), 0);
@@ -96,7 +96,7 @@ static void rrelu_draws_anew_in_training_alone(void **state)
     ht_release(layer);
 }
 
-HT_TEST_SUITE(test_dropout_family, cmocka_unit_test(channels_are_dropped_together),
+HT_TEST_SUITE(test_dropout_family, cmocka_unit_test(channels_are_dropped_as_one),
               cmocka_unit_test(alpha_dropout_keeps_mean_and_variance),
               cmocka_unit_test(probabilities_0_and_1),
               cmocka_unit_test(slopes_of_rrelu_are_drawn_from_a_range),

@@ -237,7 +237,7 @@ static ht_status dirac(ht_tensor *x)
 }
 
 /* Numbers and views whose elements share memory; of the axes that each function takes. */
-static void test_what_cannot_be_written(void **state)
+static void test_unwritable_tensors_are_refused(void **state)
 {
     static const struct {
         const char *name;
@@ -291,5 +291,5 @@ static void test_a_leaf_can_be_initialised(void **state)
 HT_TEST_SUITE(test_init, cmocka_unit_test(test_gains), cmocka_unit_test(test_eye_and_dirac),
               cmocka_unit_test(test_statistics), cmocka_unit_test(test_splits),
               cmocka_unit_test(test_orthogonal), cmocka_unit_test(test_sparse),
-              cmocka_unit_test(test_misuse), cmocka_unit_test(test_what_cannot_be_written),
+              cmocka_unit_test(test_misuse), cmocka_unit_test(test_unwritable_tensors_are_refused),
               cmocka_unit_test(test_a_leaf_can_be_initialised));

@@ -40,7 +40,7 @@ static void buffers_are_found_and_listed(void **state)
     ht_release(outer);
 }
 
-static void a_transient_buffer_is_no_state(void **state)
+static void a_transient_buffer_is_not_saved(void **state)
 {
     ht_module *a = net_new(3), *b = net_new(4), *copy;
     ht_value *map = ht_module_state_dict(a);
@@ -127,6 +127,6 @@ static void strict_loading_and_other_shapes_fail(void **state)
 }
 
 HT_TEST_SUITE(test_module_load, cmocka_unit_test(buffers_are_found_and_listed),
-              cmocka_unit_test(a_transient_buffer_is_no_state),
+              cmocka_unit_test(a_transient_buffer_is_not_saved),
               cmocka_unit_test(unmatched_entries_are_listed),
               cmocka_unit_test(strict_loading_and_other_shapes_fail));

@@ -19,7 +19,7 @@ static void visit_tensor(const char *name, ht_tensor *tensor, void *user)
     (*(int *)user)++;
 }
 
-static void modes_of_no_module_are_errors(void **state)
+static void modes_of_a_null_module_are_errors(void **state)
 {
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_module_train(NULL), HT_ERR_ARGUMENT, "ht_module_train: module is NULL");
@@ -89,7 +89,7 @@ static void an_earlier_error_is_kept(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_module_null, cmocka_unit_test(modes_of_no_module_are_errors),
+HT_TEST_SUITE(test_module_null, cmocka_unit_test(modes_of_a_null_module_are_errors),
               cmocka_unit_test(walks_need_a_module_and_a_function),
               cmocka_unit_test(hooks_name_their_own_function),
               cmocka_unit_test(an_earlier_error_is_kept));

@@ -558,7 +558,7 @@ static const ht_test_agreed table[] = {
     HT_AGREES(ht_daso_load_state_dict, "", daso_state),
 };
 
-static void what_one_rank_does_wrongly_fails_on_all(void **state)
+static void a_fault_of_one_rank_fails_on_all(void **state)
 {
     (void)state;
     files_open();
@@ -567,4 +567,4 @@ static void what_one_rank_does_wrongly_fails_on_all(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_agrees, cmocka_unit_test(what_one_rank_does_wrongly_fails_on_all));
+HT_TEST_SUITE(test_agrees, cmocka_unit_test(a_fault_of_one_rank_fails_on_all));

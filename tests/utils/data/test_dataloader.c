@@ -122,7 +122,7 @@ static void check_policies(const char *file, int64_t rows, int64_t window_bytes)
     }
 }
 
-static void whole_shards_in_memory(void **state)
+static void complete_shards_in_memory(void **state)
 {
     (void)state;
     files_open();
@@ -421,7 +421,7 @@ static void a_batch_larger_than_all_rows_is_one_batch(void **state)
 
 HT_TEST_SUITE(test_dataloader, cmocka_unit_test(a_limit_is_for_loaders_made_later),
               cmocka_unit_test(a_batch_larger_than_all_rows_is_one_batch),
-              cmocka_unit_test(whole_shards_in_memory),
+              cmocka_unit_test(complete_shards_in_memory),
               cmocka_unit_test(windows_smaller_than_the_shard),
               cmocka_unit_test(loaders_with_fewer_rows_than_ranks),
               cmocka_unit_test(order_is_a_function_of_seed_and_epoch),

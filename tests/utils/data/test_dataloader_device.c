@@ -110,7 +110,7 @@ static ht_tensor *widen(ht_tensor *rows, int array, void *user)
 }
 
 /* The program copies, and computes with what came, while the loader copies the next batches. */
-static void large_batches_are_copied_during_the_program(void **state)
+static void large_batches_are_copied_during_the_step(void **state)
 {
     ht_device *host = ht_device_get("cpu");
 
@@ -169,7 +169,7 @@ static ht_status run_until_error(ht_device *device)
 }
 
 /* Each call of the device fails in turn. */
-static void a_copy_that_fails_is_told_or_does_no_harm(void **state)
+static void a_failed_copy_is_reported_or_harmless(void **state)
 {
     ht_device *device = ht_device_get("lag:2");
     int told = 0, made = 0;
@@ -199,5 +199,5 @@ static void a_copy_that_fails_is_told_or_does_no_harm(void **state)
 }
 
 HT_TEST_SUITE(test_dataloader_device, cmocka_unit_test(batches_on_a_device_hold_their_rows),
-              cmocka_unit_test(large_batches_are_copied_during_the_program),
-              cmocka_unit_test(a_copy_that_fails_is_told_or_does_no_harm));
+              cmocka_unit_test(large_batches_are_copied_during_the_step),
+              cmocka_unit_test(a_failed_copy_is_reported_or_harmless));

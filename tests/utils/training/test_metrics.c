@@ -213,7 +213,7 @@ static bool is_number(double x, double expected)
 }
 
 /* Their distance is infinite or NaN; they meet within a rank and between ranks. */
-static void test_mean_of_numbers_far_apart(void **state)
+static void test_mean_of_numbers_that_differ_much(void **state)
 {
     static const struct {
         double first, second, mean;
@@ -381,9 +381,12 @@ static void test_goes_on_from_a_state(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(
-    test_metrics, cmocka_unit_test(test_goes_on_from_a_state),
-    cmocka_unit_test(test_accuracy_counts_every_row_once), cmocka_unit_test(test_confusion_matrix),
-    cmocka_unit_test(test_nan_is_the_largest_score), cmocka_unit_test(test_moments_of_a_stream),
-    cmocka_unit_test(test_mean_of_losses_by_rows), cmocka_unit_test(test_mean_of_numbers_far_apart),
-    cmocka_unit_test(test_wrong_shapes_are_one_error_on_all_ranks), cmocka_unit_test(test_misuse));
+HT_TEST_SUITE(test_metrics, cmocka_unit_test(test_goes_on_from_a_state),
+              cmocka_unit_test(test_accuracy_counts_every_row_once),
+              cmocka_unit_test(test_confusion_matrix),
+              cmocka_unit_test(test_nan_is_the_largest_score),
+              cmocka_unit_test(test_moments_of_a_stream),
+              cmocka_unit_test(test_mean_of_losses_by_rows),
+              cmocka_unit_test(test_mean_of_numbers_that_differ_much),
+              cmocka_unit_test(test_wrong_shapes_are_one_error_on_all_ranks),
+              cmocka_unit_test(test_misuse));

@@ -325,7 +325,7 @@ static void test_a_decimal_comma_stays_out(void **state)
     files_remove();
 }
 
-static void test_the_picture_of_a_resumed_run_is_whole(void **state)
+static void test_the_picture_of_a_resumed_run_is_complete(void **state)
 {
     char whole[1 << 14], resumed[1 << 14];
     ht_run_log *log;
@@ -348,7 +348,7 @@ static void test_the_picture_of_a_resumed_run_is_whole(void **state)
     files_remove();
 }
 
-HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_the_picture_of_a_resumed_run_is_whole),
+HT_TEST_SUITE(test_run_log, cmocka_unit_test(test_the_picture_of_a_resumed_run_is_complete),
               cmocka_unit_test(test_rows_are_written_at_once), cmocka_unit_test(test_each_row_once),
               cmocka_unit_test(test_a_file_of_others_stays),
               cmocka_unit_test(the_svg_has_a_panel_for_each_measure),

@@ -245,7 +245,7 @@ static void gradients_are_those_of_differences(void **state)
     }
 }
 
-static void what_is_wrong_is_said(void **state)
+static void bad_arguments_are_reported(void **state)
 {
     ht_tensor *vector = ht_zeros(HT_SHAPE(3), HT_FLOAT32, 0), *r = NULL, *q = NULL;
     ht_tensor *wide = ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, 0);
@@ -281,4 +281,4 @@ HT_TEST_SUITE(test_decompositions, cmocka_unit_test(qr_of_every_size_dtype_and_s
               cmocka_unit_test(lu_of_every_size_dtype_and_split),
               cmocka_unit_test(cholesky_of_every_size_dtype_and_split),
               cmocka_unit_test(gradients_are_those_of_differences),
-              cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(bad_arguments_are_reported));

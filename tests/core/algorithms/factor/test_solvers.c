@@ -201,7 +201,7 @@ static void gradients_are_those_of_differences(void **state)
                     ht_test_randn(HT_SHAPE(2, 3, 2), HT_FLOAT64, 1, 2));
 }
 
-static void what_is_wrong_is_said(void **state)
+static void bad_arguments_are_reported(void **state)
 {
     ht_tensor *wide = ht_zeros(HT_SHAPE(2, 3), HT_FLOAT32, 0);
     ht_tensor *b = ht_ones(HT_SHAPE(8, 2), HT_FLOAT32, HT_NONE), *nan;
@@ -239,4 +239,4 @@ static void what_is_wrong_is_said(void **state)
 HT_TEST_SUITE(test_solvers, cmocka_unit_test(systems_of_every_size_dtype_and_split),
               cmocka_unit_test(vectors_and_batches), cmocka_unit_test(determinants_and_inverses),
               cmocka_unit_test(gradients_are_those_of_differences),
-              cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(bad_arguments_are_reported));

@@ -122,7 +122,7 @@ static void numbers_have_places(void **state)
     }
 }
 
-static void edges_may_be_parts_and_none(void **state)
+static void bucketize_takes_views_of_edges_and_no_edges(void **state)
 {
     ht_tensor *x = ht_array(numbers, HT_SHAPE(NUMBERS), HT_FLOAT64, 0);
     ht_tensor *all = ht_array(edges, HT_SHAPE(EDGES), HT_FLOAT64, 0);
@@ -173,5 +173,6 @@ static void numbers_are_counted(void **state)
 HT_TEST_SUITE(test_bins, cmocka_unit_test(every_split_of_both_has_the_same_places),
               cmocka_unit_test(digitize_on_edges_is_numpys),
               cmocka_unit_test(bins_of_any_numbers_go_up_or_down),
-              cmocka_unit_test(numbers_have_places), cmocka_unit_test(edges_may_be_parts_and_none),
+              cmocka_unit_test(numbers_have_places),
+              cmocka_unit_test(bucketize_takes_views_of_edges_and_no_edges),
               cmocka_unit_test(numbers_are_counted));

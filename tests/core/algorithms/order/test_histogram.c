@@ -38,7 +38,7 @@ static void check_rows(int64_t rows, int64_t bins, double low, double high)
     }
 }
 
-static void every_split_is_counted_alike(void **state)
+static void histogram_gives_the_same_for_every_split(void **state)
 {
     (void)state;
     check_rows(40, 7, -1.5, 2);
@@ -84,7 +84,7 @@ static void elements_on_edges_are_in_the_bin_above(void **state)
     ht_test_expect_same(counts, ones, 0);
 }
 
-static void nan_and_what_lies_outside_are_in_no_bin(void **state)
+static void nan_and_outliers_are_in_no_bin(void **state)
 {
     ht_tensor *x = ht_array((double[]){NAN, -INFINITY, 0, 1, 2, INFINITY}, HT_SHAPE(6), HT_FLOAT64,
                             0);
@@ -125,8 +125,8 @@ static void a_range_too_narrow_for_its_bins_is_called_so(void **state)
     assert_null(counts);
 }
 
-HT_TEST_SUITE(test_histogram, cmocka_unit_test(every_split_is_counted_alike),
+HT_TEST_SUITE(test_histogram, cmocka_unit_test(histogram_gives_the_same_for_every_split),
               cmocka_unit_test(a_range_is_found_and_its_last_bin_is_closed),
               cmocka_unit_test(elements_on_edges_are_in_the_bin_above),
               cmocka_unit_test(a_range_too_narrow_for_its_bins_is_called_so),
-              cmocka_unit_test(nan_and_what_lies_outside_are_in_no_bin));
+              cmocka_unit_test(nan_and_outliers_are_in_no_bin));

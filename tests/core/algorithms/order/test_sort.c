@@ -150,7 +150,7 @@ static void check_case(ht_tensor *whole, int axis, bool descending)
     }
 }
 
-static void every_split_is_sorted_as_a_whole(void **state)
+static void every_split_is_sorted_as_if_unsplit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -307,7 +307,7 @@ static void wrong_arguments_are_refused(void **state)
     assert_null(values);
 }
 
-HT_TEST_SUITE(test_sort, cmocka_unit_test(every_split_is_sorted_as_a_whole),
+HT_TEST_SUITE(test_sort, cmocka_unit_test(every_split_is_sorted_as_if_unsplit),
               cmocka_unit_test(topk_is_the_beginning_of_the_order),
               cmocka_unit_test(views_and_uneven_parts_are_sorted),
               cmocka_unit_test(complex_numbers_go_by_their_parts),

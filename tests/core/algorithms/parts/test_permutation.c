@@ -188,7 +188,7 @@ static void normal_numbers_have_means_and_deviations(void **state)
     ht_test_expect_same(drawn(in, NULL), in[0], 0);
 }
 
-static void misuse_is_told(void **state)
+static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(2), HT_FLOAT32, 0);
 
@@ -253,4 +253,4 @@ HT_TEST_SUITE(test_permutation, cmocka_unit_test(orders_have_each_number_once),
               cmocka_unit_test(rows_are_permuted_as_randperm_says),
               cmocka_unit_test(gradients_go_back_to_their_rows),
               cmocka_unit_test(normal_numbers_have_means_and_deviations),
-              cmocka_unit_test(misuse_is_told), cmocka_unit_test(invalid_moments_are_refused));
+              cmocka_unit_test(misuse_is_reported), cmocka_unit_test(invalid_moments_are_refused));

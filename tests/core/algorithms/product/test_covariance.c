@@ -127,7 +127,7 @@ static void nan_and_constants_stay_among_their_variables(void **state)
                    (double[]){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, 0);
 }
 
-static void misuse_is_told(void **state)
+static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(2, 3), HT_FLOAT32, 0);
 
@@ -170,5 +170,5 @@ HT_TEST_SUITE(test_covariance, cmocka_unit_test(covariances_are_exact_far_from_z
               cmocka_unit_test(one_axis_is_one_variable),
               cmocka_unit_test(complex_numbers_are_conjugated),
               cmocka_unit_test(nan_and_constants_stay_among_their_variables),
-              cmocka_unit_test(misuse_is_told),
+              cmocka_unit_test(misuse_is_reported),
               cmocka_unit_test(gradients_are_those_of_differences));

@@ -130,7 +130,7 @@ static void vecdot_reduces_along_an_axis(void **state)
     }
 }
 
-static void outer_products_have_the_split_they_are_told(void **state)
+static void outer_products_have_the_requested_split(void **state)
 {
     (void)state;
     for (int way = 0; way < 12; way++) {
@@ -270,7 +270,7 @@ HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
               cmocka_unit_test(errors_of_products_name_the_product),
               cmocka_unit_test(vdot_conjugates_its_first_operand),
               cmocka_unit_test(vecdot_reduces_along_an_axis),
-              cmocka_unit_test(outer_products_have_the_split_they_are_told),
+              cmocka_unit_test(outer_products_have_the_requested_split),
               cmocka_unit_test(cross_products), cmocka_unit_test(components_keep_the_wider_dtype),
               cmocka_unit_test(trace_sums_diagonals_of_each_split), cmocka_unit_test(gradients),
               cmocka_unit_test(misuse_is_reported));

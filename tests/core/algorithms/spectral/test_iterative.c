@@ -237,7 +237,7 @@ static void condest_is_near_the_condition_number(void **state)
     }
 }
 
-static void what_is_wrong_is_said(void **state)
+static void bad_arguments_are_reported(void **state)
 {
     ht_tensor *eye = ht_eye(3, 3, HT_FLOAT32, 0), *four = ht_ones(HT_SHAPE(4), HT_FLOAT32, 0);
     ht_tensor *v = NULL, *t = NULL;
@@ -285,7 +285,7 @@ static void the_wider_dtype_decides(void **state)
 }
 
 /* 2^24 + 1 is not a float32: integers combined with float64 must not become that first. */
-static void integers_beside_float64_keep_their_digits(void **state)
+static void integers_with_float64_keep_their_digits(void **state)
 {
     const int64_t large[2] = {16777217, 16777219};
     ht_tensor *eye = ht_eye(2, 2, HT_FLOAT64, HT_NONE),
@@ -321,4 +321,4 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(a_matrix_of_a_batch_has_the_exponential_it_has_alone),
               cmocka_unit_test(the_size_of_a_seed_costs_an_exponential_no_digits),
               cmocka_unit_test(condest_is_near_the_condition_number),
-              cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(bad_arguments_are_reported));

@@ -222,7 +222,7 @@ static void randomised_decompositions_of_low_rank_are_exact(void **state)
     }
 }
 
-static void what_is_wrong_is_said(void **state)
+static void bad_arguments_are_reported(void **state)
 {
     ht_tensor *u = NULL, *s = NULL, *v = NULL;
 
@@ -257,4 +257,4 @@ HT_TEST_SUITE(test_spectra, cmocka_unit_test(svd_of_every_size_dtype_and_split),
               cmocka_unit_test(rotations_without_end_are_reported),
               cmocka_unit_test(batches_are_factored_one_by_one), cmocka_unit_test(polar_factors),
               cmocka_unit_test(randomised_decompositions_of_low_rank_are_exact),
-              cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(bad_arguments_are_reported));

@@ -56,7 +56,7 @@ static void check_hierarchical(ht_tensor *x)
     assert_true(error < 1e-5);
 }
 
-static void hierarchical_svd_keeps_what_is_large(void **state)
+static void hierarchical_svd_keeps_large_values(void **state)
 {
     static const int64_t sizes[][2] = {{30, 12}, {12, 30}, {9, 9}, {5, 4}};
 
@@ -113,7 +113,7 @@ static void columns_that_come_later_are_as_if_they_had_been_there(void **state)
     }
 }
 
-static void what_is_wrong_is_said(void **state)
+static void bad_arguments_are_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(4, 3), HT_FLOAT32, 0), *u = NULL, *s = NULL, *vh = NULL;
     ht_tensor *eye = ht_eye(4, 4, HT_FLOAT32, 1), *ones = ht_ones(HT_SHAPE(4), HT_FLOAT32, 0);
@@ -132,6 +132,6 @@ static void what_is_wrong_is_said(void **state)
     assert_null(u);
 }
 
-HT_TEST_SUITE(test_truncated, cmocka_unit_test(hierarchical_svd_keeps_what_is_large),
+HT_TEST_SUITE(test_truncated, cmocka_unit_test(hierarchical_svd_keeps_large_values),
               cmocka_unit_test(columns_that_come_later_are_as_if_they_had_been_there),
-              cmocka_unit_test(what_is_wrong_is_said));
+              cmocka_unit_test(bad_arguments_are_reported));

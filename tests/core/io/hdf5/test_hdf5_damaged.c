@@ -84,7 +84,7 @@ static bool loads(bool *same)
     return loaded;
 }
 
-static void each_byte(void **state)
+static void each_damaged_byte_is_found_or_harmless(void **state)
 {
     /* a little-endian float of 4 bytes, whose description may become that of other numbers */
     static const unsigned char type[] = {0x11, 0x20, 0x1f, 0, 4, 0, 0, 0};
@@ -145,5 +145,5 @@ static void elements_beyond_the_end(void **state)
         unlink(path);
 }
 
-HT_TEST_SUITE(test_hdf5_damaged, cmocka_unit_test(each_byte),
+HT_TEST_SUITE(test_hdf5_damaged, cmocka_unit_test(each_damaged_byte_is_found_or_harmless),
               cmocka_unit_test(elements_beyond_the_end));

@@ -119,7 +119,7 @@ static void strings_become_utf8(void **state)
     assert_string_equal(json.why, "text follows its end");
 }
 
-static void integers_are_whole_and_in_range(void **state)
+static void json_integers_are_integral_and_in_range(void **state)
 {
     static const struct {
         const char *text;
@@ -162,5 +162,5 @@ static void nesting_has_a_limit(void **state)
 
 HT_TEST_SUITE(test_json, cmocka_unit_test(values_of_every_kind_pass),
               cmocka_unit_test(faults_are_found), cmocka_unit_test(strings_become_utf8),
-              cmocka_unit_test(integers_are_whole_and_in_range),
+              cmocka_unit_test(json_integers_are_integral_and_in_range),
               cmocka_unit_test(nesting_has_a_limit));

@@ -65,7 +65,7 @@ static void short_runs_are_written_as_they_are(void **state)
 }
 
 /* Local tensors, split ones, a scalar, an empty one, and names that need escapes. */
-static void maps_come_back(void **state)
+static void safetensors_maps_round_trip(void **state)
 {
     static const ht_safetensors_text texts[] = {{"format", "pt"}, {"a \"b\"\n", "\xc3\xa9\\"}};
     static const char *const names[] = {"local", "split", "a \"q\" \\ \n \xc3\xa9", "scalar", "0"};
@@ -215,5 +215,5 @@ static void bad_arguments_of_savers(void **state)
 
 HT_TEST_SUITE(test_safetensors, cmocka_unit_test(one_tensor_of_each_dtype_and_split),
               cmocka_unit_test(short_runs_are_written_as_they_are),
-              cmocka_unit_test(maps_come_back), cmocka_unit_test(a_file_of_torch),
+              cmocka_unit_test(safetensors_maps_round_trip), cmocka_unit_test(a_file_of_torch),
               cmocka_unit_test(bad_arguments_of_savers));

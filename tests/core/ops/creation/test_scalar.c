@@ -57,7 +57,7 @@ static void numbers_raise_the_kind_and_not_the_size_of_a_dtype(void **state)
 
 /* Tensors without axes raise the kind of a result; a number does so no more than in operations with
  * other tensors. */
-static void numbers_beside_tensors_without_axes(void **state)
+static void numbers_do_not_promote_0d_tensors(void **state)
 {
     ht_tensor *point = ht_full(0, NULL, 3, HT_FLOAT32, HT_NONE);
     ht_tensor *n = ht_full(0, NULL, 3, HT_INT32, HT_NONE);
@@ -232,7 +232,7 @@ static void gradients_pass_by_numbers(void **state)
 }
 
 /* A tensor that every rank has for itself, and a number that is another one on each. */
-static void numbers_go_with_tensors_of_one_rank(void **state)
+static void numbers_combine_with_process_local_tensors(void **state)
 {
     const float own[2] = {1, (float)ht_test_rank};
     ht_tensor *local = ht_array(own, HT_SHAPE(2), HT_FLOAT32, HT_LOCAL);
@@ -313,14 +313,14 @@ static void a_number_in_place_leaves_nothing(void **state)
 }
 
 HT_TEST_SUITE(test_scalar, cmocka_unit_test(numbers_raise_the_kind_and_not_the_size_of_a_dtype),
-              cmocka_unit_test(numbers_with_tensors_without_axes),
+              cmocka_unit_test(numbers_do_not_promote_0d_tensors),
               cmocka_unit_test(integers_are_exact), cmocka_unit_test(out_of_range_is_an_error),
               cmocka_unit_test(out_of_range_is_an_error_of_no_elements),
               cmocka_unit_test(zero_keeps_its_sign),
               cmocka_unit_test(numbers_as_left_right_and_third_operands),
               cmocka_unit_test(multiples_are_added_in_place),
               cmocka_unit_test(gradients_pass_by_numbers),
-              cmocka_unit_test(numbers_go_with_tensors_of_one_rank),
+              cmocka_unit_test(numbers_combine_with_process_local_tensors),
               cmocka_unit_test(numbers_are_tensors_elsewhere),
               cmocka_unit_test(numbers_cannot_be_written),
               cmocka_unit_test(a_number_in_place_leaves_nothing));

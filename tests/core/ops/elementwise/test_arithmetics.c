@@ -350,7 +350,7 @@ static void nansum_and_nanprod_of_nan_alone_are_0_and_1(void **state)
 
 /* Integers combined with operands that have gradients: slopes use the numbers that the function was
  * computed with. Those do not wrap around, and have all digits of the result. */
-static void slopes_beside_integers(void **state)
+static void slopes_with_integer_operands(void **state)
 {
     static const struct row {
         ht_tensor *(*f)(ht_tensor *, ht_tensor *);
@@ -397,4 +397,4 @@ HT_TEST_SUITE(test_arithmetics, cmocka_unit_test(integers_are_those_of_numpy),
               cmocka_unit_test(powers_of_0_have_a_slope),
               cmocka_unit_test(sums_and_products_leave_out_nan),
               cmocka_unit_test(nansum_and_nanprod_of_nan_alone_are_0_and_1),
-              cmocka_unit_test(slopes_with_integers));
+              cmocka_unit_test(slopes_with_integer_operands));

@@ -105,7 +105,7 @@ static void operands_may_overlap(void **state)
 }
 
 /* Integers that the result does not fit, and shapes that a has not. */
-static void what_does_not_fit_is_refused(void **state)
+static void results_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
     FOR_EACH(op)
@@ -167,5 +167,5 @@ static void gradients_are_those_of_differences(void **state)
 
 HT_TEST_SUITE(test_binary_in_place, cmocka_unit_test(values_are_those_of_the_function),
               cmocka_unit_test(operands_may_overlap),
-              cmocka_unit_test(what_does_not_fit_is_refused),
+              cmocka_unit_test(results_that_do_not_fit_are_refused),
               cmocka_unit_test(gradients_are_those_of_differences));

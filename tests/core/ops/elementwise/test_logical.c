@@ -36,7 +36,7 @@ static void check_truth(const double numbers[], int64_t count, ht_dtype dtype)
     ht_scope_close(scope);
 }
 
-static void what_is_not_0_is_true(void **state)
+static void nonzero_is_true(void **state)
 {
     static const double floats[] = {0, -0.0, 1, -2, 0.25, INFINITY, NAN}, whole[] = {0, 1, 2, 100};
 
@@ -115,7 +115,7 @@ static void isclose_is_relative_to_the_second_operand(void **state)
     ht_test_expect(ht_isclose(a, b, 1, 3, false), (double[]){1, 1, 1}, 0);
 }
 
-static void nan_is_close_to_nan_if_told(void **state)
+static void nan_is_close_to_nan_with_equal_nan(void **state)
 {
     const double complex z[] = {NAN, 1 + 1e-9 * _Complex_I, INFINITY}, w[] = {NAN, 1, INFINITY};
     ht_tensor *x = ht_array((double[]){NAN, 1, NAN}, HT_SHAPE(3), HT_FLOAT64, 0);
@@ -318,11 +318,11 @@ static void logical_results_have_no_gradient(void **state)
     assert_false(ht_tensor_requires_grad(ht_all(x, 0)));
 }
 
-HT_TEST_SUITE(test_logical, cmocka_unit_test(what_is_not_0_is_true),
+HT_TEST_SUITE(test_logical, cmocka_unit_test(nonzero_is_true),
               cmocka_unit_test(imaginary_numbers_are_true),
               cmocka_unit_test(close_numbers_are_those_of_numpy),
               cmocka_unit_test(isclose_is_relative_to_the_second_operand),
-              cmocka_unit_test(nan_is_close_to_nan_if_told),
+              cmocka_unit_test(nan_is_close_to_nan_with_equal_nan),
               cmocka_unit_test(integers_are_close_exactly),
               cmocka_unit_test(all_are_close_or_one_is_not),
               cmocka_unit_test(close_to_what_broadcasts),

@@ -7,7 +7,7 @@
 
 static const int64_t shape[2] = {5, 4};
 
-static void every_split_is_clipped_alike(void **state)
+static void clip_gives_the_same_for_every_split(void **state)
 {
     (void)state;
     ht_tensor *x = ht_test_randn(2, shape, HT_FLOAT64, HT_NONE, 1);
@@ -28,7 +28,7 @@ static void every_split_is_clipped_alike(void **state)
     assert_int_equal(ht_tensor_shape(ht_clip(ht_ones(HT_SHAPE(0, 3), HT_FLOAT32, 0), 0, 1))[0], 0);
 }
 
-static void bounds_may_be_none_or_crossed_and_nan_stays(void **state)
+static void clip_bounds_may_be_missing_or_crossed(void **state)
 {
     (void)state;
     ht_tensor *x = ht_array((double[]){-INFINITY, -2, NAN, 3, INFINITY}, HT_SHAPE(5), HT_FLOAT64,
@@ -40,7 +40,7 @@ static void bounds_may_be_none_or_crossed_and_nan_stays(void **state)
     ht_test_expect(ht_clip(x, NAN, 1), (double[]){NAN, NAN, NAN, NAN, NAN}, 0);
 }
 
-static void dtypes_are_those_with_a_number(void **state)
+static void clip_promotes_as_with_a_number(void **state)
 {
     (void)state;
     for (int i = 0; i < HT_COMPLEX64; i++) {
@@ -95,7 +95,7 @@ static void complex_numbers_have_no_bounds(void **state)
 }
 
 /* Most ranks have no part of one element, and still return the error. */
-static void all_ranks_refuse_what_is_no_number(void **state)
+static void all_ranks_refuse_a_number_of_unknown_kind(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(1), HT_FLOAT32, 0);
     ht_number none = HT_NUM(1.0);
@@ -186,13 +186,13 @@ static void far_decimals_leave_zero(void **state)
                          "ht_abs_: x is complex64, expected a real dtype");
 }
 
-HT_TEST_SUITE(test_rounding, cmocka_unit_test(every_split_is_clipped_alike),
-              cmocka_unit_test(bounds_may_be_none_or_crossed_and_nan_stays),
-              cmocka_unit_test(dtypes_are_those_with_a_number),
+HT_TEST_SUITE(test_rounding, cmocka_unit_test(clip_gives_the_same_for_every_split),
+              cmocka_unit_test(clip_bounds_may_be_missing_or_crossed),
+              cmocka_unit_test(clip_promotes_as_with_a_number),
               cmocka_unit_test(integers_are_clipped_exactly),
               cmocka_unit_test(gradients_pass_on_the_bounds_and_inside),
               cmocka_unit_test(complex_numbers_have_no_bounds),
-              cmocka_unit_test(all_ranks_refuse_what_is_no_number), cmocka_unit_test(to_decimals),
-              cmocka_unit_test(fraction_and_whole),
+              cmocka_unit_test(all_ranks_refuse_a_number_of_unknown_kind),
+              cmocka_unit_test(to_decimals), cmocka_unit_test(fraction_and_whole),
               cmocka_unit_test(nan_and_infinities_become_numbers),
               cmocka_unit_test(far_decimals_leave_zero));

@@ -221,7 +221,7 @@ static void gradients(void **state)
     }
 }
 
-static void a_result_is_a_view_of_what_each_rank_has(void **state)
+static void a_slice_is_a_view_of_each_local_part(void **state)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = counted(0), *odd = ht_getitem(x, HT_KEY(ht_slice_step(1, HT_OPEN, 2), -1));
@@ -319,5 +319,5 @@ static void numbers_in_keys_are_integers(void **state)
 HT_TEST_SUITE(test_getitem, cmocka_unit_test(numbers_in_keys_are_integers),
               cmocka_unit_test(every_key_of_every_split), cmocka_unit_test(every_key_is_written),
               cmocka_unit_test(values_broadcast), cmocka_unit_test(gradients),
-              cmocka_unit_test(a_result_is_a_view_of_what_each_rank_has),
+              cmocka_unit_test(a_slice_is_a_view_of_each_local_part),
               cmocka_unit_test(a_loop_reads_every_element), cmocka_unit_test(misuse));

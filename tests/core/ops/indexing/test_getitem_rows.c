@@ -437,7 +437,7 @@ static void misuse(void **state)
 }
 
 /* Whether the local parts overlap is not the same on all ranks, and some have no rows. */
-static void masks_in_the_memory_of_x(void **state)
+static void masks_may_share_memory_with_x(void **state)
 {
     (void)state;
     for (int64_t rows = 1; rows < 5; rows++) {
@@ -457,4 +457,4 @@ HT_TEST_SUITE(test_getitem_rows, cmocka_unit_test(every_key_of_every_split),
               cmocka_unit_test(take_and_put_by_index_tensors), cmocka_unit_test(odd_indices),
               cmocka_unit_test(keys_in_the_memory_that_is_written),
               cmocka_unit_test(many_rows_travel_between_all_ranks), cmocka_unit_test(misuse),
-              cmocka_unit_test(masks_in_the_memory_of_x));
+              cmocka_unit_test(masks_may_share_memory_with_x));

@@ -43,7 +43,7 @@ static void expect_slabs(ht_tensor *y, ht_tensor *x, const int64_t counts[])
     }
 }
 
-static void every_rank_gets_what_it_is_given(void **state)
+static void redistribute_gives_each_rank_its_slab(void **state)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT64, HT_BOOL, HT_COMPLEX64, HT_BFLOAT16};
     int64_t counts[MOST_RANKS], after[MOST_RANKS];
@@ -122,7 +122,7 @@ static void a_replicated_tensor_is_not_redistributed(void **state)
                          "ht_tensor_counts_displs: x has no split");
 }
 
-static void misuse_is_told(void **state)
+static void misuse_is_reported(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(5), HT_FLOAT32, 0);
     int64_t counts[MOST_RANKS] = {4};
@@ -193,11 +193,11 @@ static void print_options_are_set_and_read(void **state)
     ht_set_printoptions(4, 1000, 3);
 }
 
-HT_TEST_SUITE(test_redistribute, cmocka_unit_test(every_rank_gets_what_it_is_given),
+HT_TEST_SUITE(test_redistribute, cmocka_unit_test(redistribute_gives_each_rank_its_slab),
               cmocka_unit_test(collect_moves_all_rows_to_one_rank),
               cmocka_unit_test(the_result_is_all_the_memory_there_is),
               cmocka_unit_test(a_replicated_tensor_is_not_redistributed),
-              cmocka_unit_test(misuse_is_told),
+              cmocka_unit_test(misuse_is_reported),
               cmocka_unit_test(gradients_of_redistribute_return_to_their_ranks),
               cmocka_unit_test(diagonals_are_filled),
               cmocka_unit_test(print_options_are_set_and_read));

@@ -126,7 +126,7 @@ static void narrow_dtypes_are_rounded_once(void **state)
     }
 }
 
-static void what_has_no_moments_is_nan(void **state)
+static void undefined_moments_are_nan(void **state)
 {
     const double nan[3] = {NAN, NAN, NAN};
     ht_tensor *equal = ht_full(HT_SHAPE(4, 3), 7, HT_FLOAT64, 0);
@@ -285,7 +285,7 @@ static void gradients_of_deviations_far_from_zero(void **state)
 
 HT_TEST_SUITE(test_moments, cmocka_unit_test(moments_are_exact_far_from_zero),
               cmocka_unit_test(narrow_dtypes_are_rounded_once),
-              cmocka_unit_test(what_has_no_moments_is_nan),
+              cmocka_unit_test(undefined_moments_are_nan),
               cmocka_unit_test(few_numbers_have_no_unbiased_moments),
               cmocka_unit_test(averages_are_weighted), cmocka_unit_test(weights_have_to_fit),
               cmocka_unit_test(gradients_of_deviations_far_from_zero),

@@ -78,7 +78,7 @@ static void deviation_is_that_of_the_definition(void **state)
     ht_scope_close(scope);
 }
 
-static void nan_and_ties_are_decided_alike_on_any_rank_count(void **state)
+static void nan_and_ties_do_not_depend_on_the_rank_count(void **state)
 {
     (void)state;
     ht_scope *scope = ht_scope_open();
@@ -124,7 +124,7 @@ static void misuse_is_reported(void **state)
 }
 
 /* Both parts, as NumPy has them, whether or not a rank had none alone. */
-static void a_complex_mean_of_nothing_is_no_number(void **state)
+static void a_complex_mean_of_no_elements_is_nan(void **state)
 {
     (void)state;
     for (int split = -1; split < 2; split++) {
@@ -141,6 +141,6 @@ HT_TEST_SUITE(test_reduce, cmocka_unit_test(every_split_gives_what_one_process_g
               cmocka_unit_test(layouts_do_not_change_values),
               cmocka_unit_test(integers_sum_in_int64_and_floats_in_double),
               cmocka_unit_test(deviation_is_that_of_the_definition),
-              cmocka_unit_test(nan_and_ties_are_decided_alike_on_any_rank_count),
+              cmocka_unit_test(nan_and_ties_do_not_depend_on_the_rank_count),
               cmocka_unit_test(cumulative_sums_cross_ranks), cmocka_unit_test(misuse_is_reported),
-              cmocka_unit_test(a_complex_mean_of_nothing_is_no_number));
+              cmocka_unit_test(a_complex_mean_of_no_elements_is_nan));

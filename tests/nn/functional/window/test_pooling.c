@@ -134,7 +134,7 @@ static void unpooling_undoes_pooling(void **state)
 }
 
 /* The indices may be split in another way than x. */
-static void indices_come_to_x(void **state)
+static void unpooling_takes_indices_of_any_split(void **state)
 {
     ht_tensor *x = ht_array((double[]){1, 2, 3, 4}, HT_SHAPE(2, 1, 2), HT_FLOAT64, 0);
     ht_tensor *indices = ht_array((int64_t[]){3, 0, 1, 1}, HT_SHAPE(2, 1, 2), HT_INT64, 2);
@@ -256,7 +256,8 @@ HT_TEST_SUITE(test_pooling, cmocka_unit_test(places_are_those_of_pytorch),
               cmocka_unit_test(maxima_without_indices_are_the_same),
               cmocka_unit_test(places_of_channels_last),
               cmocka_unit_test(places_in_slabs_of_the_caller),
-              cmocka_unit_test(unpooling_undoes_pooling), cmocka_unit_test(indices_come_to_x),
+              cmocka_unit_test(unpooling_undoes_pooling),
+              cmocka_unit_test(unpooling_takes_indices_of_any_split),
               cmocka_unit_test(empty_batches),
               cmocka_unit_test(random_windows_do_not_depend_on_the_split),
               cmocka_unit_test(samples_out_of_range), cmocka_unit_test(bad_unpooling_is_an_error),

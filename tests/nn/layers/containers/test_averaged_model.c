@@ -322,7 +322,7 @@ static void an_earlier_error_is_not_one_of_the_data(void **state)
 }
 
 /* The pass trains all, and each module then has its own mode again. */
-static void modes_are_as_before(void **state)
+static void update_bn_restores_modes(void **state)
 {
     for (int training = 0; training < 2; training++) {
         ht_module *layer = ht_nn_batch_norm1d(2, NULL), *other = ht_nn_dropout(0.5);
@@ -346,7 +346,7 @@ static void modes_are_as_before(void **state)
     (void)state;
 }
 
-static void without_batch_norm_no_batch_runs(void **state)
+static void update_bn_without_batch_norm_reads_no_batch(void **state)
 {
     ht_module *layer = ht_nn_linear(2, 2);
     int i = 0;
@@ -366,5 +366,5 @@ HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_py
               cmocka_unit_test(running_statistics_are_means_over_batches),
               cmocka_unit_test(a_failed_batch_fails_the_pass),
               cmocka_unit_test(an_earlier_error_is_not_one_of_the_data),
-              cmocka_unit_test(modes_are_as_before),
-              cmocka_unit_test(without_batch_norm_no_batch_runs));
+              cmocka_unit_test(update_bn_restores_modes),
+              cmocka_unit_test(update_bn_without_batch_norm_reads_no_batch));

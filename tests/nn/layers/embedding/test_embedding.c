@@ -248,7 +248,7 @@ static void norms_out_of_range(void **state)
     }
 }
 
-static void orders_that_are_none(void **state)
+static void invalid_norm_orders_are_errors(void **state)
 {
     ht_tensor *x = ht_ones(HT_SHAPE(3, 2), HT_FLOAT64, HT_NONE), *empty;
 
@@ -273,4 +273,5 @@ HT_TEST_SUITE(test_embedding, cmocka_unit_test(padding_has_no_gradient),
               cmocka_unit_test(empty_batches_give_empty_results),
               cmocka_unit_test(layers_take_several_inputs),
               cmocka_unit_test(weights_are_normal_and_zero_at_the_padding),
-              cmocka_unit_test(norms_out_of_range), cmocka_unit_test(orders_that_are_none));
+              cmocka_unit_test(norms_out_of_range),
+              cmocka_unit_test(invalid_norm_orders_are_errors));

@@ -67,7 +67,7 @@ static void check_epoch(enum optimizer_kind kind, ht_averaging averaging, bool b
 }
 
 /* The module's zero_grad waits for the group's end like the optimizer's. */
-static void test_zeroing_the_module_waits_for_the_whole_group(void **state)
+static void test_zeroing_the_module_waits_for_the_end_of_the_group(void **state)
 {
     ht_module *nets[] = {new_net(3), new_net(3)};
     double values[2][VALUES];
@@ -196,7 +196,7 @@ static void check_clipping(enum clip how, ht_averaging averaging, bool blocking)
     ht_release(alone);
 }
 
-static void test_clipping_waits_for_the_whole_group(void **state)
+static void test_clipping_waits_for_the_end_of_the_group(void **state)
 {
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
@@ -304,8 +304,8 @@ static void misuse_two_ways_to_accumulate(void **state)
 HT_TEST_SUITE(test_data_parallel_accumulate,
               cmocka_unit_test(test_a_gradient_that_was_kept_is_not_stretched),
               cmocka_unit_test(lesson_synchronisation_is_decided_in_the_wrapper),
-              cmocka_unit_test(test_zeroing_the_module_waits_for_the_whole_group),
-              cmocka_unit_test(test_clipping_waits_for_the_whole_group),
+              cmocka_unit_test(test_zeroing_the_module_waits_for_the_end_of_the_group),
+              cmocka_unit_test(test_clipping_waits_for_the_end_of_the_group),
               cmocka_unit_test(lesson_a_step_in_the_wrong_pass_is_refused),
               cmocka_unit_test(test_no_sync_regions_nest),
               cmocka_unit_test(misuse_no_sync_around_backward_only),

@@ -114,7 +114,7 @@ static void check_ways(struct run run, ht_device *device)
     }
 }
 
-static void a_gpu_averages_alike_in_all_ways(void **state)
+static void a_gpu_has_the_same_average_in_all_ways(void **state)
 {
     ht_device *before = ht_get_device(), *gpu = cuda_device();
     double blocking[VALUES], later[VALUES];
@@ -138,4 +138,4 @@ HT_TEST_SUITE(test_data_parallel_device, cmocka_unit_test(test_optimizers),
               cmocka_unit_test(test_averages), cmocka_unit_test(test_accumulation),
               cmocka_unit_test(tied_unused_and_frozen_parameters_on_a_device),
               cmocka_unit_test(test_clipping), cmocka_unit_test(test_hooks),
-              cmocka_unit_test(a_gpu_averages_alike_in_all_ways));
+              cmocka_unit_test(a_gpu_has_the_same_average_in_all_ways));

@@ -5,7 +5,7 @@
 #include "data_parallel_errors.h"
 
 /* Faults of the last rank alone: without an error the others would continue and wait for it. */
-static void what_one_rank_cannot_wrap_no_rank_wraps(void **state)
+static void a_failed_wrap_on_one_rank_fails_on_all(void **state)
 {
     ht_module *net = new_net(3), *inner = NULL;
     ht_optimizer *optimizer = new_optimizer(net, SGD);
@@ -358,7 +358,7 @@ static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
     }
 }
 
-HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(what_one_rank_cannot_wrap_no_rank_wraps),
+HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(a_failed_wrap_on_one_rank_fails_on_all),
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
               cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),

@@ -108,7 +108,7 @@ static void join_passes_on_a_request_to_stop(void **state)
 }
 
 /* Rank 0 has data for two steps: the others' third forward pass fails, and all have made two. */
-static void join_throwing_ends_all_loops_alike(void **state)
+static void join_throwing_ends_all_loops_at_one_step(void **state)
 {
     ht_join_options options = ht_join_options_default();
 
@@ -237,6 +237,6 @@ HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimi
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
               cmocka_unit_test(join_passes_on_a_request_to_stop),
               cmocka_unit_test(another_wrapper_trains_during_a_join),
-              cmocka_unit_test(join_throwing_ends_all_loops_alike),
+              cmocka_unit_test(join_throwing_ends_all_loops_at_one_step),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));

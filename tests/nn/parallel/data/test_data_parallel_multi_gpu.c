@@ -84,7 +84,7 @@ static void test_wrapper_outlives_daso(void **state)
 }
 
 /* All start from rank 0 of the communicator over all nodes. */
-static void test_all_ranks_begin_alike(void **state)
+static void test_all_ranks_begin_with_rank_0s_values(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
     struct setting s = set_points(1, HT_FLOAT64, 1 + ht_test_rank, 100, &o);
@@ -175,5 +175,5 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_data_parallel_multi_gpu, cmocka_unit_test(test_averages_inside_nodes),
               cmocka_unit_test(test_local_skips), cmocka_unit_test(test_wrapper_outlives_daso),
-              cmocka_unit_test(test_all_ranks_begin_alike), cmocka_unit_test(test_loss_scaling),
-              cmocka_unit_test(test_misuse));
+              cmocka_unit_test(test_all_ranks_begin_with_rank_0s_values),
+              cmocka_unit_test(test_loss_scaling), cmocka_unit_test(test_misuse));

@@ -86,7 +86,7 @@ static ht_optimizer *sgd(ht_module *net)
     return new_optimizer(net, SGD);
 }
 
-static void a_failed_average_is_of_no_use(void **state)
+static void every_use_of_a_failed_average_is_an_error(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
@@ -150,6 +150,7 @@ static void a_failed_average_ends_a_batch_of_daso(void **state)
     set_handlers(HT_ERRORS_ABORT);
 }
 
-HT_TEST_SUITE(test_data_parallel_own_updates, cmocka_unit_test(a_failed_average_is_of_no_use),
+HT_TEST_SUITE(test_data_parallel_own_updates,
+              cmocka_unit_test(every_use_of_a_failed_average_is_an_error),
               cmocka_unit_test(a_failed_average_ends_a_search),
               cmocka_unit_test(a_failed_average_ends_a_batch_of_daso));

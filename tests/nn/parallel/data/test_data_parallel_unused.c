@@ -64,7 +64,7 @@ static void lesson_the_first_message_names_parameters_and_ranks(void **state)
     }
 }
 
-static void lesson_ranks_that_miss_the_same_are_named_together(void **state)
+static void lesson_ranks_that_miss_one_parameter_are_listed_as_a_range(void **state)
 {
     struct fixture f = open_fixture((struct run){0});
 
@@ -98,7 +98,7 @@ static void test_an_idle_rank_misses_nothing(void **state)
 }
 
 /* Unused on all ranks: no gradient, no update, no step counted, though momentum would move it. */
-static void find_unused_leaves_what_nobody_uses(void **state)
+static void find_unused_skips_parameters_unused_on_all_ranks(void **state)
 {
     struct fixture f = open_fixture((struct run){.kind = ADAM, .find_unused = true});
     ht_tensor *weight = ht_module_find_parameter(f.net, "fc1.weight");
@@ -165,7 +165,7 @@ static void static_graph_remembers_the_first_pass(void **state)
     close_fixture(&f);
 }
 
-static void static_graph_names_what_is_missing_later(void **state)
+static void static_graph_names_parameters_missing_later(void **state)
 {
     struct fixture f = open_fixture((struct run){.static_graph = true});
 
@@ -179,7 +179,7 @@ static void static_graph_names_what_is_missing_later(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-static void static_graph_names_what_is_new_later(void **state)
+static void static_graph_names_parameters_new_later(void **state)
 {
     struct fixture f = open_fixture((struct run){.static_graph = true});
 
@@ -224,13 +224,13 @@ static void test_forward_of_the_module_inside_is_refused(void **state)
 
 HT_TEST_SUITE(test_data_parallel_unused,
               cmocka_unit_test(lesson_the_first_message_names_parameters_and_ranks),
-              cmocka_unit_test(lesson_ranks_that_miss_the_same_are_named_together),
+              cmocka_unit_test(lesson_ranks_that_miss_one_parameter_are_listed_as_a_range),
               cmocka_unit_test(test_an_idle_rank_misses_nothing),
-              cmocka_unit_test(find_unused_leaves_what_nobody_uses),
+              cmocka_unit_test(find_unused_skips_parameters_unused_on_all_ranks),
               cmocka_unit_test(find_unused_makes_ready_at_once),
               cmocka_unit_test(find_unused_names_a_gradient_from_elsewhere),
               cmocka_unit_test(static_graph_remembers_the_first_pass),
-              cmocka_unit_test(static_graph_names_what_is_missing_later),
-              cmocka_unit_test(static_graph_names_what_is_new_later),
+              cmocka_unit_test(static_graph_names_parameters_missing_later),
+              cmocka_unit_test(static_graph_names_parameters_new_later),
               cmocka_unit_test(test_backward_without_forward_is_refused),
               cmocka_unit_test(test_forward_of_the_module_inside_is_refused));

@@ -16,7 +16,7 @@ static ht_tensor *nested_forward(ht_module *self, ht_tensor *x)
     return ht_value_as_tensor(ht_device_parallel_forward(relu, ht_value_tensor(x), ids, 2, -1, 0));
 }
 
-static void a_pass_inside_a_part_waits_for_nobody(void **state)
+static void a_pass_inside_a_part_waits_for_no_rank(void **state)
 {
     needs_all_devices();
     static const ht_module_type type = {.name = "Nested", .forward = nested_forward};
@@ -302,7 +302,7 @@ static void unequal_devices_are_warned_of(void **state)
     ht_use_device(device);
 }
 
-HT_TEST_SUITE(test_device_parallel_parts, cmocka_unit_test(a_pass_inside_a_part_waits_for_nobody),
+HT_TEST_SUITE(test_device_parallel_parts, cmocka_unit_test(a_pass_inside_a_part_waits_for_no_rank),
               cmocka_unit_test(ranks_that_wait_are_told),
               cmocka_unit_test(the_first_error_is_raised_when_all_have_ended),
               cmocka_unit_test(a_synchronised_batch_norm_inside_is_refused),
