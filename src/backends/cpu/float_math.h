@@ -131,7 +131,7 @@ typedef struct ht_logistic_float {
 /* For size = |x|, 126 at most, and number = x or 1. The quotient is that of sums, corrected by the
  * bits that these lose: 1.457 - below / 2 is 1 / below within 0.05. The sign chooses by its bits:
  * of a condition the compiler would make two branches, and compute the quotient in both. */
-HT_INLINE ht__logistic_float ht__logistic_parts(float number, float x, float size)
+HT_INLINE ht_logistic_float ht__logistic_parts(float number, float x, float size)
 {
     const uint32_t negative = (uint32_t)((int32_t)ht__float_to_bits(x) >> 31);
     int32_t n;

@@ -29,7 +29,7 @@ static inline ht_dtype ht__product_dtype(ht_dtype dtype)
 
 /* For a node's backward that still has much to compute: the gradient of a leaf in grad_inputs is
  * delivered now, if all hooks of the leaf are early ones. It is NULL there afterwards. */
-void ht__backward_early(ht_node *node, int index, ht_tensor *grad_inputs[]);
+void ht__backward_early(ht_node *node, int index, ht_tensor *gin[]);
 
 /* For a node's backward that makes a large gradient piece by piece: its first n elements are there.
  * Waiting code may take them if nothing else will be added and `grad` is the leaf's own.

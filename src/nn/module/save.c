@@ -50,7 +50,7 @@ static ht_status save(const state_format *format, const ht_target *target, ht_mo
 }
 
 /* No rank changes a parameter unless the file fits the tree on every rank. */
-static ht_status load(const state_format *format, const ht__target *target, ht_module *module)
+static ht_status load(const state_format *format, const ht_target *target, ht_module *module)
 {
     ht_status status;
     ht_scope *scope;

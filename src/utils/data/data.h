@@ -84,10 +84,10 @@ void ht__deal_whole(ht_deal *deal, int64_t ranks, int64_t rows, int64_t window_b
 void ht__deal_copy(ht_deal *deal, const ht_deal *from);
 void ht__deal_free(ht_deal *deal);
 
-void ht__deal_take(ht__deal *deal, int64_t rows);   /* every rank has had `rows`, or all its rows */
-void ht__deal_again(ht__deal *deal, int64_t ranks); /* the remaining rows, to `ranks` ranks */
-bool ht__deal_is_own(const ht__deal *deal);         /* each rank has some of its own shard only */
-int64_t ht__deal_first(const ht__deal *deal, int64_t rank); /* index of a rank's first part */
+void ht__deal_take(ht_deal *deal, int64_t rows);   /* every rank has had `rows`, or all its rows */
+void ht__deal_again(ht_deal *deal, int64_t ranks); /* the remaining rows, to `ranks` ranks */
+bool ht__deal_is_own(const ht_deal *deal);         /* each rank has some of its own shard only */
+int64_t ht__deal_first(const ht_deal *deal, int64_t rank); /* index of a rank's first part */
 
 /* Batches of all that is left, the same on all ranks; *rows: that `rank` gets in them. */
 int64_t ht__deal_batches(const ht_deal *deal, const ht_dataloader_options *options, int64_t rank,

@@ -168,7 +168,7 @@ static ht_status read_deal(const ht_dataloader *loader, const ht_value *state, h
 
 /* A shard that was read completely needs its file no more, and the file may have lost its name
  * since. */
-static ht_status open_again(ht_dataloader *loader, const ht__deal *deal)
+static ht_status open_again(ht_dataloader *loader, const ht_deal *deal)
 {
     ht_source *source = &loader->reader.source;
     bool in_memory = ht__deal_is_own(deal) && deal->window_bytes == loader->options.window_bytes &&

@@ -41,7 +41,7 @@ static ht_status hdf5_failed(const struct job *job)
 }
 
 /* Complete rows, a power of two of them, at most CHUNK_BYTES. */
-static int64_t chunk_rows(const ht__idx *idx)
+static int64_t chunk_rows(const ht_idx *idx)
 {
     int64_t rows = 1;
 
@@ -90,7 +90,7 @@ static ht_status write_rows(const struct job *job, hid_t set, const ht_idx *idx,
 }
 
 /* Chunk by chunk, so that the file is never completely in memory. */
-static ht_status copy_rows(struct job *job, hid_t set, ht__idx *idx)
+static ht_status copy_rows(struct job *job, hid_t set, ht_idx *idx)
 {
     int64_t chunk = chunk_rows(idx), all = idx->shape[0];
     unsigned char *bytes = ht__alloc((size_t)(chunk * idx->row_bytes));

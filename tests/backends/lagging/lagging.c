@@ -18,7 +18,7 @@ static pthread_mutex_t mutex;
 
 typedef struct device {
     lag_memory *memory;
-    lag_queue *queue, *beside; /* the second: of copies in parallel with the first */
+    lag_queue *queue, *side_queue; /* the second: of copies in parallel with the first */
 } device;
 
 typedef struct event {

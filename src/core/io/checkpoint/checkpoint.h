@@ -38,7 +38,7 @@ ht_status ht__checkpoint_save(const ht_target *target, const ht_value *state, in
 ht_value *ht__checkpoint_load(const ht_target *target, bool plain);
 
 /* Maps and lists precede their content: `count` entries, and the content of those. */
-typedef struct ht__entry {
+typedef struct ht_entry {
     char *path;       /* owned: "optimizer/state/0/exp_avg", "" for the root */
     const char *name; /* the last part of it */
     ht_value_kind kind;
@@ -119,10 +119,10 @@ ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed);
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
 /* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
-ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
+ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
 /* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; a file left by a
  * job that has ended is removed. *mine: it was made, and is to be removed after an error. */
-ht_status ht__place_create(const ht__target *target, const char *part, const void *head,
+ht_status ht__place_create(const ht_target *target, const char *part, const void *head,
                            size_t size, int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */
 ht_status ht__place_reserve(const ht_target *target, const char *part, int64_t bytes);

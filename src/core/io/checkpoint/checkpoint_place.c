@@ -99,7 +99,7 @@ static int write_head(int file, const void *head, size_t size)
 }
 
 /* Closes `file`; `error`: of the calls before. */
-static ht_status reserve(const ht__target *target, int file, int error, int64_t bytes)
+static ht_status reserve(const ht_target *target, int file, int error, int64_t bytes)
 {
     if (error == 0)
         error = ht__file_reserve(file, bytes);

@@ -201,8 +201,8 @@ static int64_t bytes_of(const ht_entries *entries)
 /* Rank 0's work. A full disk is detected before HDF5 has the file open. HDF5 cannot close a file
  * that does not fit, and if only some ranks can write, the ranks wait for each other. `seal`: what
  * it begins with. *mine: there is a file that this job has made. */
-static ht_status make_part(const ht__target *target, const char *part, const ht__entries *entries,
-                           ht__seal *seal, bool *mine)
+static ht_status make_part(const ht_target *target, const char *part, const ht_entries *entries,
+                           ht_seal *seal, bool *mine)
 {
     ht_status status;
     size_t size;
@@ -263,8 +263,8 @@ static ht_status write_part(const ht_target *target, const char *part, const ht_
 
 /* Rank 0's work, without a wait for other ranks in between. A complete FILE.part looks like one
  * that its job is about to rename, and the next save waits for that. */
-static ht_status put_in_place(const ht__target *target, const char *part, const ht__seal *seal,
-                              const ht__seal_sum *sum, int keep)
+static ht_status put_in_place(const ht_target *target, const char *part, const ht_seal *seal,
+                              const ht_seal_sum *sum, int keep)
 {
     ht_status status = ht__seal_close(target, part, seal, sum);
 

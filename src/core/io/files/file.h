@@ -42,7 +42,7 @@ typedef struct ht_whole {
     const char *path;             /* as the program says it; not owned */
     char real[HT_PATH_ROOM];      /* where that leads to */
     char part[HT_PATH_ROOM + 32]; /* the file that is written: `real` and a suffix */
-} ht__whole;
+} ht_whole;
 
 /* Creates the part, empty, with the permissions of the file that it is to replace. An old file of
  * its name is removed. Not collective. */

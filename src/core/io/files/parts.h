@@ -41,7 +41,7 @@ typedef struct ht_file_parts {
 } ht_file_parts;
 
 /* The complete tensor; NULL after an error. Scoped. Collective, agrees. */
-ht_tensor *ht__parts_load(ht__parts *job);
+ht_tensor *ht__parts_load(ht_file_parts *job);
 
 /* The regular files in a folder whose names end in one of the suffixes, sorted by their bytes, as
  * texts with their ends one after another; *count of them. Owned. NULL after an error: of no

@@ -33,6 +33,6 @@ ht_status ht__parallel_close(ht_parallel *file, ht_status status);
  * have agreed on. Otherwise a full disk could stop some ranks alone, which then leave HDF5 while
  * the others wait for them. The file is left as it is, unfinished. Collective. Nothing if not open.
  */
-void ht__parallel_abandon(ht__parallel *file);
+void ht__parallel_abandon(ht_parallel *file);
 
 #endif

@@ -58,9 +58,9 @@ ht_status ht__safetensors_share(const char *what, ht_comm *comm, const char *pat
 
 /* header.c. Splits a header into entries and checks all of it; `header` is zeroed first, and must
  * always be freed. This rank acts alone, and records errors. */
-ht_status ht__safetensors_parse(const char *what, const char *path, const ht__safetensors_raw *text,
-                                ht__safetensors *header);
-void ht__safetensors_free(ht__safetensors *header);
+ht_status ht__safetensors_parse(const char *what, const char *path, const ht_safetensors_raw *text,
+                                ht_safetensors *header);
+void ht__safetensors_free(ht_safetensors *header);
 
 const ht_safetensors_entry *ht__safetensors_find(const ht_safetensors *header, const char *name);
 

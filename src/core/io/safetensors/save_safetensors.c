@@ -143,7 +143,7 @@ static ht_status compare_headers(const job *j, const char *text, int64_t bytes)
 }
 
 /* It is on the host meanwhile, complete or in slabs. */
-static ht_status write_part(const job *j, ht__joint *file, int i, int64_t start)
+static ht_status write_part(const job *j, ht_joint *file, int i, int64_t start)
 {
     ht_scope *scope = ht_scope_open();
     ht_tensor *x = ht__stored_form(j->tensors[i]);

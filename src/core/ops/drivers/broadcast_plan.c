@@ -110,7 +110,7 @@ static void choose_split(int count, ht_tensor *const in[], ht_broadcast_plan *pl
 
 /* Combined with a tensor with axes, one without is like a number: it raises the kind, not the size.
  */
-static ht_dtype promote_beside_number(ht_dtype tensor, ht_dtype number)
+static ht_dtype promote_with_number(ht_dtype tensor, ht_dtype number)
 {
     int kind = ht__dtype_kind(tensor), other = ht__dtype_kind(number);
 

@@ -17,7 +17,7 @@ enum { HT_DASO_NUMBERS = 8 };
 extern const ht_daso_number ht__daso_numbers[HT_DASO_NUMBERS];
 
 /* Whether parameters differ between ranks after this number of batches of an epoch. */
-static inline bool ht__daso_is_apart(int64_t global_skip, int64_t batch, int64_t batches)
+static inline bool ht__daso_skips_sync(int64_t global_skip, int64_t batch, int64_t batches)
 {
     return global_skip > 0 && batch > 0 && batch < batches;
 }

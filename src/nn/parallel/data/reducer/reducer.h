@@ -209,7 +209,7 @@ void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
 ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
 
-/* reducer_apart.c. Adds its parameters to those that must not share memory; removes them. moving:
+/* reducer_disjoint.c. Adds its parameters to those that must not share memory; removes them. moving:
  * one of them is to have another body (ht_grad_moving_fn). */
 void ht__reducer_enter(ht_reducer *reducer);
 void ht__reducer_leave(ht_reducer *reducer);
