@@ -44,7 +44,7 @@ HT_API const char *ht_device_name(const ht_device *device);
 /* The memory of a device in its caching allocator, in bytes. */
 typedef struct ht_device_memory {
     size_t in_use;      /* used by live storages */
-    size_t cached;      /* free, kept for reuse */
+    size_t cached;      /* free, kept for reuse; in_use + cached <= max(2 peak, 64 MiB) */
     size_t peak;        /* highest in_use so far */
     uint64_t allocated; /* number of storages handed out so far */
     uint64_t missed;    /* number of them that the system had to provide */

@@ -2,7 +2,9 @@
  *
  * The caching allocator of a device. Freed memory is kept by size class and handed out again, so
  * that a training step in its steady state asks the system for nothing. Classes are powers of two
- * with three steps between them: at most a fifth of a block is unused. */
+ * with three steps between them: at most a fifth of a block is unused. Before it asks the system,
+ * it gives back blocks of the classes that were not used for longest, so that it holds at most
+ * twice the peak of the memory in use, or HELD_ANYWAY. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,16 +14,20 @@
 #define SMALLEST 256
 #define CLASSES  160 /* up to 256 B * 2^40 */
 
+#define HELD_ANYWAY ((size_t)64 << 20)
+
 /* The last freed is the first to be taken. */
 typedef struct free_blocks {
     void **memory;
     int count, capacity;
+    uint64_t used; /* the clock when a block of the class was last taken */
 } free_blocks;
 
 typedef struct ht_cache {
     pthread_mutex_t mutex; /* calls of the backend: one at a time */
     atomic_flag taken;     /* what follows: a few instructions at a time */
     free_blocks free[CLASSES];
+    uint64_t clock; /* counts the blocks taken */
     ht_device_memory statistics;
 } ht_cache;
 
@@ -111,6 +117,45 @@ static void empty_cache(ht_device *device)
     }
 }
 
+/* Under the lock. The class with free blocks that was not used for longest; -1: none are free. */
+static int oldest_class(const ht_cache *cache)
+{
+    int oldest = -1;
+
+    for (int class = 0; class < CLASSES; class ++) {
+        if (cache->free[class].count > 0 &&
+            (oldest < 0 || cache->free[class].used < cache->free[oldest].used))
+            oldest = class;
+    }
+    return oldest;
+}
+
+/* Under the lock. Whether the cache may hold all it does while `bytes` more are in use. */
+static bool may_hold(const ht_device_memory *now, size_t bytes)
+{
+    size_t in_use = now->in_use + bytes, peak = in_use > now->peak ? in_use : now->peak;
+
+    return in_use + now->cached <= (2 * peak > HELD_ANYWAY ? 2 * peak : HELD_ANYWAY);
+}
+
+/* Under the mutex. Makes room for `bytes` more. */
+static void trim_cache(ht_device *device, size_t bytes)
+{
+    ht_cache *cache = device->cache;
+    void *memory;
+
+    do {
+        int class;
+
+        lock(cache);
+        class = may_hold(&cache->statistics, bytes) ? -1 : oldest_class(cache);
+        memory = class >= 0 ? take_cached(cache, class) : NULL;
+        unlock(cache);
+        if (memory != NULL)
+            device->backend->memory_free(device->stream, memory);
+    } while (memory != NULL);
+}
+
 /* Under the lock. */
 static void count(ht_device_memory *statistics, size_t bytes)
 {
@@ -126,6 +171,7 @@ static void *ask_backend(ht_device *device, size_t bytes)
     void *memory;
 
     pthread_mutex_lock(&cache->mutex);
+    trim_cache(device, bytes);
     memory = device->backend->memory_alloc(device->stream, bytes);
     if (memory == NULL) {
         empty_cache(device);
@@ -150,6 +196,7 @@ void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got)
         return NULL;
     *got = class_bytes(class);
     lock(cache);
+    cache->free[class].used = ++cache->clock;
     memory = take_cached(cache, class);
     if (memory != NULL)
         count(&cache->statistics, *got);

@@ -76,6 +76,23 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
     ht_scope_close(outer);
 }
 
+/* Memory that is never written: the system gives no pages for it. */
+static void the_cache_is_at_most_as_large_as_the_peak(void **state)
+{
+    ht_device *fifth = ht_device_get("cpu:5");
+    ht_device_memory memory;
+
+    (void)state;
+    for (int64_t bytes = 1 << 20; bytes < 200 << 20; bytes += bytes / 5) {
+        ht_release(ht_empty_ext(1, &bytes, HT_INT8, HT_NONE, fifth, HT_COMM_SELF));
+        ht_device_get_memory(fifth, &memory);
+        assert_true(memory.cached > 0);
+        assert_true(memory.in_use + memory.cached <= 2 * memory.peak ||
+                    memory.in_use + memory.cached <= 64 << 20);
+    }
+    ht_device_empty_cache(fifth);
+}
+
 static void waiting_for_a_device_reports_its_faults(void **state)
 {
     (void)state;
@@ -225,6 +242,7 @@ static void misuse_is_reported(void **state)
 HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselves),
               cmocka_unit_test(freed_memory_is_handed_out_again),
               cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
+              cmocka_unit_test(the_cache_is_at_most_as_large_as_the_peak),
               cmocka_unit_test(waiting_for_a_device_reports_its_faults),
               cmocka_unit_test(a_module_backend_computes_and_travels),
               cmocka_unit_test(positions_are_global_on_any_device),
