@@ -83,6 +83,7 @@ core_tests = \
 	tests/core/collective/test_arguments.c \
 	tests/core/collective/test_collective.c \
 	tests/core/collective/test_deals.c \
+	tests/core/collective/test_flat_memory.c \
 	tests/core/collective/test_gather.c \
 	tests/core/collective/test_huge.c \
 	tests/core/collective/test_posted.c \

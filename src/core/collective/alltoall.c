@@ -37,23 +37,24 @@ static void side_set(side *s, int rank, MPI_Datatype block, MPI_Aint bytes)
     s->counts[rank] = 1;
 }
 
-static void side_free_types(side *s, int size)
+static void keep_types(ht_request *request, const side *sends, const side *recvs)
 {
-    for (int r = 0; r < size; r++) {
-        if (s->counts[r] > 0)
-            MPI_Type_free(&s->types[r]);
+    for (int r = 0; r < request->comm->size; r++) {
+        if (sends->counts[r] > 0)
+            ht__request_keep_type(request, sends->types[r]);
+        if (recvs->counts[r] > 0)
+            ht__request_keep_type(request, recvs->types[r]);
     }
 }
 
 static ht_status post(ht_request *request, const void *send, side *sends, void *recv, side *recvs)
 {
-    int result = MPI_Ialltoallw(send, sends->counts, sends->starts, sends->types, recv,
-                                recvs->counts, recvs->starts, recvs->types, request->wire,
-                                ht__request_slots(request, 1));
-
-    side_free_types(sends, request->comm->size);
-    side_free_types(recvs, request->comm->size);
-    return ht__mpi_check(request->comm, result, request->what);
+    keep_types(request, sends, recvs);
+    return ht__mpi_check(request->comm,
+                         MPI_Ialltoallw(send, sends->counts, sends->starts, sends->types, recv,
+                                        recvs->counts, recvs->starts, recvs->types, request->wire,
+                                        ht__request_slots(request, 1)),
+                         request->what);
 }
 
 static void fill_flat(side *s, int size, ht_dtype dtype, const int64_t *counts,
@@ -291,7 +292,6 @@ ht_status ht__post_tensors(ht_request *request, ht_tensor *send[], ht_tensor *re
     }
     if (status == HT_SUCCESS)
         return post(request, memory, &sends, second, &recvs);
-    side_free_types(&sends, size);
-    side_free_types(&recvs, size);
+    keep_types(request, &sends, &recvs);
     return status;
 }

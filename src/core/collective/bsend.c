@@ -13,11 +13,18 @@
 typedef struct letter {
     struct letter *next;
     MPI_Request request;
+    ht_message message;
     char data[];
 } letter;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static letter *first;
+
+static void letter_free(letter *it)
+{
+    ht__message_free(&it->message);
+    free(it);
+}
 
 static void drop_delivered(void)
 {
@@ -33,7 +40,7 @@ static void drop_delivered(void)
             continue;
         }
         *at = it->next;
-        free(it);
+        letter_free(it);
     }
 }
 
@@ -45,7 +52,7 @@ static void wait_for_all(void)
         first = it->next;
         ht__wait_mpi(ht__comm_world_if_any(), 1, &it->request,
                      "ht_finalize, for messages of ht_bsend");
-        free(it);
+        letter_free(it);
     }
 }
 
@@ -70,21 +77,20 @@ static ht_status copy_elements(const char *what, ht_tensor *tensor, void *to)
 static ht_status post(const char *what, ht_comm *comm, letter *it, const ht_body *body, int dest,
                       int tag)
 {
-    ht_message message = ht__message(body->lsize, body->dtype);
     int result;
 
+    it->message = ht__message(body->lsize, body->dtype);
     pthread_mutex_lock(&lock);
     ht__at_finalize(wait_for_all);
     drop_delivered();
-    result = MPI_Isend(it->data, message.count, message.type, dest, tag, comm->mpi, &it->request);
+    result = MPI_Isend(it->data, it->message.count, it->message.type, dest, tag, comm->mpi, &it->request);
     if (result == MPI_SUCCESS) {
         it->next = first;
         first = it;
     }
     pthread_mutex_unlock(&lock);
-    ht__message_free(&message);
     if (result != MPI_SUCCESS)
-        free(it);
+        letter_free(it);
     return ht__mpi_check(comm, result, what);
 }
 

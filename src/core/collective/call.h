@@ -42,6 +42,8 @@ struct ht_request {
     int block_count;
     MPI_Request *mpi; /* owned; `count` of them */
     int count;
+    MPI_Datatype *types; /* owned, with the types in it: `type_count` of them */
+    int type_count;
     void *arrays;             /* owned; counts and displacements that MPI reads until the end */
     struct ht_posted *posted; /* owned; NULL: what it began with was agreed on before */
     bool done;
@@ -49,6 +51,11 @@ struct ht_request {
 };
 ht_request *ht__request_new(ht_comm *comm, const char *what);
 MPI_Request *ht__request_slots(ht_request *request, int count); /* all MPI_REQUEST_NULL */
+/* Frees `type` at the end of the request. Open MPI 4 never releases a type that is freed while a
+ * message of it is pending. */
+void ht__request_keep_type(ht_request *request, MPI_Datatype type);
+/* As ht__message; the request keeps its type. */
+ht_message ht__request_message(ht_request *request, int64_t count, ht_dtype dtype);
 
 /* The request, or NULL (and its end) when posting it failed. */
 ht_request *ht__request_posted(ht_request *request, ht_status status);

@@ -29,14 +29,12 @@ static ht_status open_bcast(ht_request *request, const ht_call *call, ht_tensor 
     if (status != HT_SUCCESS)
         return status;
 
-    ht_message message = ht__message(data->count, data->dtype);
+    ht_message message = ht__request_message(request, data->count, data->dtype);
 
-    status = ht__mpi_check(request->comm,
-                           MPI_Ibcast(data->data, message.count, message.type, call->root,
-                                      request->wire, ht__request_slots(request, 1)),
-                           request->what);
-    ht__message_free(&message);
-    return status;
+    return ht__mpi_check(request->comm,
+                         MPI_Ibcast(data->data, message.count, message.type, call->root,
+                                    request->wire, ht__request_slots(request, 1)),
+                         request->what);
 }
 
 static ht_request *start_bcast(const char *what, ht_manner manner, ht_comm *comm, ht_tensor *buffer,
@@ -261,15 +259,14 @@ static ht_status open_alltoall(ht_request *request, const ht_call *call, ht_tens
     if (status != HT_SUCCESS)
         return status;
 
-    ht_message block = ht__message(request->recv.count / request->comm->size, request->recv.dtype);
+    ht_message block = ht__request_message(request, request->recv.count / request->comm->size,
+                                           request->recv.dtype);
 
-    status = ht__mpi_check(request->comm,
-                           MPI_Ialltoall(in_place ? MPI_IN_PLACE : request->send.data, block.count,
-                                         block.type, request->recv.data, block.count, block.type,
-                                         request->wire, ht__request_slots(request, 1)),
-                           request->what);
-    ht__message_free(&block);
-    return status;
+    return ht__mpi_check(request->comm,
+                         MPI_Ialltoall(in_place ? MPI_IN_PLACE : request->send.data, block.count,
+                                       block.type, request->recv.data, block.count, block.type,
+                                       request->wire, ht__request_slots(request, 1)),
+                         request->what);
 }
 
 static ht_request *start_alltoall(const char *what, ht_manner manner, ht_comm *comm,

@@ -39,13 +39,13 @@ static ht_request *start_send(const char *what, send_fn *send, ht_comm *comm, ht
     ht_status status = ht__buffer_open(what, &request->send, buffer, true, false);
 
     if (status == HT_SUCCESS) {
-        ht_message message = ht__message(request->send.count, request->send.dtype);
+        ht_message message = ht__request_message(request, request->send.count,
+                                                 request->send.dtype);
 
         status = ht__mpi_check(comm,
                                send(request->send.data, message.count, message.type, dest, tag,
                                     comm->mpi, ht__request_slots(request, 1)),
                                what);
-        ht__message_free(&message);
     }
     return ht__request_posted(request, status);
 }
@@ -77,13 +77,13 @@ static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer
     ht_status status = ht__buffer_open(what, &request->recv, buffer, false, true);
 
     if (status == HT_SUCCESS) {
-        ht_message message = ht__message(request->recv.count, request->recv.dtype);
+        ht_message message = ht__request_message(request, request->recv.count,
+                                                 request->recv.dtype);
 
         status = ht__mpi_check(comm,
                                MPI_Irecv(request->recv.data, message.count, message.type, source,
                                          tag, comm->mpi, ht__request_slots(request, 1)),
                                what);
-        ht__message_free(&message);
     }
     return ht__request_posted(request, status);
 }

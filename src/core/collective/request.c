@@ -23,9 +23,14 @@ static ht_status complete(ht_request *request, ht_status status)
     ht__together_end(outer);
     if (status == HT_SUCCESS)
         status = sent != HT_SUCCESS ? sent : received;
+    for (int i = 0; i < request->type_count; i++)
+        MPI_Type_free(&request->types[i]);
+    ht__free(request->types);
     ht__free(request->mpi);
     ht__free(request->arrays);
     ht__free(request->blocks);
+    request->types = NULL;
+    request->type_count = 0;
     request->mpi = NULL;
     request->arrays = NULL;
     request->blocks = NULL;
@@ -89,6 +94,25 @@ MPI_Request *ht__request_slots(ht_request *request, int count)
         request->mpi[i] = MPI_REQUEST_NULL;
     request->count = count;
     return request->mpi;
+}
+
+void ht__request_keep_type(ht_request *request, MPI_Datatype type)
+{
+    int count = request->type_count++;
+
+    if ((count & (count - 1)) == 0) /* 0, 1, 2, 4, ...: time to grow */
+        request->types = ht__realloc(request->types,
+                                     sizeof *request->types * 2 * (size_t)(count + 1));
+    request->types[count] = type;
+}
+
+ht_message ht__request_message(ht_request *request, int64_t count, ht_dtype dtype)
+{
+    ht_message message = ht__message(count, dtype);
+
+    if (message.derived)
+        ht__request_keep_type(request, message.type);
+    return message;
 }
 
 ht_request *ht__request_posted(ht_request *request, ht_status status)

@@ -154,7 +154,8 @@ void ht__count_set_limit(int64_t limit); /* for tests; 0: INT_MAX again */
 /* `count` copies of `of` at steps of `stride` bytes; uncommitted. */
 MPI_Datatype ht__type_repeat(int64_t count, int64_t stride, MPI_Datatype of);
 
-/* `count` elements side by side. Freed as soon as the communication is posted. */
+/* `count` contiguous elements. Freed when the communication is over, because Open MPI 4 never
+ * releases a type that is freed before. */
 typedef struct ht_message {
     MPI_Datatype type;
     int count;
