@@ -108,7 +108,9 @@ static ht_tensor *exponential(ht_tensor *a)
         return NULL;
     odd = ht__batch_product(what, a, half_of(x, one, 13));
     even = half_of(x, one, 12);
-    y = ht_solve(ht_sub(even, odd), ht_add(even, odd));
+    /* The solution with even + odd has rounding errors in elements that are 1 exactly, and each
+     * square doubles them. */
+    y = ht_add(one, ht_mul_scalar(ht_solve(ht_sub(even, odd), odd), 2));
     for (int i = 0; i < most && y != NULL; i++)
         y = squared(y, counts, i);
     return y;

@@ -150,6 +150,32 @@ static void exponentials(void **state)
     assert_int_equal(ht_tensor_size(ht_matrix_exp(ht_zeros(HT_SHAPE(0, 0), HT_FLOAT32, 0))), 0);
 }
 
+/* Their norm asks for up to 1,000 squares. */
+static void exponentials_of_badly_scaled_matrices(void **state)
+{
+    static const struct {
+        double a[4], exp[4];
+    } cases[] = {
+        {{0, 1e6, 0, 0}, {1, 1e6, 0, 1}},
+        {{0, 1e20, 0, 0}, {1, 1e20, 0, 1}},
+        {{0, 1e300, 0, 0}, {1, 1e300, 0, 1}},
+        {{-1e15, 0, 0, 0}, {0, 0, 0, 1}},
+        {{0, 1e15, -1e-15, 0},
+         {0.54030230586813972, 8.4147098480789651e14, -8.4147098480789651e-16,
+          0.54030230586813972}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 3 * (sizeof cases / sizeof *cases); i++) {
+        const double *a = cases[i / 3].a, *exp = cases[i / 3].exp;
+        ht_tensor *y = ht_matrix_exp(HT_ARRAY(a, HT_SHAPE(2, 2), split_of((int)(i % 3) - 1)));
+
+        for (int k = 0; k < 4; k++)
+            assert_true(fabs(ht_item(ht_getitem(y, HT_KEY(k / 2, k % 2))) - exp[k]) <=
+                        1e-7 * fabs(exp[k]));
+    }
+}
+
 static ht_tensor *matrix_exp(ht_tensor *in[], void *user)
 {
     (void)user;
@@ -317,6 +343,7 @@ HT_TEST_SUITE(test_iterative, cmocka_unit_test(the_wider_dtype_decides),
               cmocka_unit_test(pseudo_inverses), cmocka_unit_test(least_squares),
               cmocka_unit_test(conjugate_gradients),
               cmocka_unit_test(lanczos_makes_matrices_tridiagonal), cmocka_unit_test(exponentials),
+              cmocka_unit_test(exponentials_of_badly_scaled_matrices),
               cmocka_unit_test(exponentials_have_gradients),
               cmocka_unit_test(a_matrix_of_a_batch_has_the_exponential_it_has_alone),
               cmocka_unit_test(the_size_of_a_seed_costs_an_exponential_no_digits),
