@@ -54,14 +54,40 @@ static ht_tensor *conjugate(ht_tensor *x)
     return ht__number(number);
 }
 
-static ht_tensor *conjugated_product(ht_tensor *a, ht_tensor *b)
+/* In the dtype in which products are added: the product of two float16 or int8 may be too large for
+ * their own. */
+static ht_tensor *widened(ht_tensor *x)
 {
-    a = a != NULL ? conjugate(a) : NULL;
-    return a != NULL && b != NULL ? ht_mul(a, b) : NULL;
+    const ht_dtype dtype = x->body->dtype;
+
+    if (x->body->number != NULL)
+        return x;
+    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
+        return ht_astype(x, HT_FLOAT32);
+    return ht__dtype_kind(dtype) < 2 ? ht_astype(x, HT_INT64) : x;
+}
+
+/* *dtype: that of ht_mul. */
+static ht_tensor *conjugated_product(ht_tensor *a, ht_tensor *b, ht_dtype *dtype)
+{
+    if (a == NULL || b == NULL)
+        return NULL;
+    *dtype = ht_result_type(2, (ht_tensor *[]){a, b});
+    a = widened(a);
+    b = a != NULL ? widened(b) : NULL;
+    a = b != NULL ? conjugate(a) : NULL;
+    return a != NULL ? ht_mul(a, b) : NULL;
+}
+
+/* A sum of integers stays int64. */
+static ht_tensor *narrowed(ht_tensor *sum, ht_dtype dtype)
+{
+    return sum != NULL && ht__dtype_kind(dtype) >= 2 ? ht_astype(sum, dtype) : sum;
 }
 
 static ht_tensor *vdot(ht_tensor *a, ht_tensor *b)
 {
+    ht_dtype dtype;
     ht_tensor *c;
 
     if (HT_IS_NULL(a, "ht_vdot", "a") || HT_IS_NULL(b, "ht_vdot", "b") ||
@@ -78,8 +104,8 @@ static ht_tensor *vdot(ht_tensor *a, ht_tensor *b)
         a = ht_reshape(a, HT_SHAPE(-1));
         b = ht_reshape(b, HT_SHAPE(-1));
     }
-    c = conjugated_product(a, b);
-    return c != NULL ? ht_sum(c, HT_NONE) : NULL;
+    c = conjugated_product(a, b, &dtype);
+    return c != NULL ? narrowed(ht_sum(c, HT_NONE), dtype) : NULL;
 }
 
 ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
@@ -94,12 +120,13 @@ ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
 static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
 {
     ht_reduce_options options = ht_reduce_options_default();
+    ht_dtype dtype;
     ht_tensor *c;
 
     if (HT_IS_NULL(a, "ht_vecdot", "a") || HT_IS_NULL(b, "ht_vecdot", "b") ||
         !are_together("ht_vecdot", a, b))
         return NULL;
-    c = conjugated_product(a, b);
+    c = conjugated_product(a, b, &dtype);
     if (c == NULL)
         return NULL;
     axis = axis == HT_NONE && c->body->ndim > 0 ? -1 : axis;
@@ -108,7 +135,7 @@ static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
     options.axes = &axis;
     options.count = 1;
     options.keepdims = keepdims;
-    return ht_sum_ext(c, &options);
+    return narrowed(ht_sum_ext(c, &options), dtype);
 }
 
 ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
@@ -312,6 +339,7 @@ ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
 static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
 {
     ht_tensor *share;
+    ht_dtype dtype;
 
     if (HT_IS_NULL(a, "ht_projection", "a") || HT_IS_NULL(b, "ht_projection", "b"))
         return NULL;
@@ -323,9 +351,13 @@ static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
     }
     if (!promote(&a, &b))
         return NULL;
-    share = ht_vdot(b, a);
+    dtype = ht__dtype_kind(a->body->dtype) < 2 ? HT_FLOAT32 : a->body->dtype;
+    a = widened(a);
+    b = a != NULL ? widened(b) : NULL;
+    share = b != NULL ? ht_vdot(b, a) : NULL;
     share = share != NULL ? ht_div(share, ht_vdot(b, b)) : NULL;
-    return share != NULL ? ht_mul(b, share) : NULL;
+    share = share != NULL ? ht_mul(b, share) : NULL;
+    return share != NULL ? ht_astype(share, dtype) : NULL;
 }
 
 ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)

@@ -264,12 +264,38 @@ static void misuse_is_reported(void **state)
                          "ht_projection: a is (4, 3, 2), b is (4,), expected vectors");
 }
 
+/* Products of the vectors' own dtype would be 90,000 (float16 ends at 65,504) and 16 (int8). */
+static void products_are_added_before_they_are_rounded(void **state)
+{
+    static const double left[] = {300, 300}, right[] = {300, -300}, big[] = {300, 400};
+    static const int8_t bytes[] = {100, 100};
+
+    (void)state;
+    for (int way = -1; way < 1; way++) {
+        const int split = split_of(way);
+        ht_tensor *a = ht_astype(HT_ARRAY(left, HT_SHAPE(2), split), HT_FLOAT16);
+        ht_tensor *b = ht_astype(HT_ARRAY(right, HT_SHAPE(2), split), HT_FLOAT16);
+        ht_tensor *c = ht_astype(HT_ARRAY(big, HT_SHAPE(2), split), HT_FLOAT16);
+        ht_tensor *i = HT_ARRAY(bytes, HT_SHAPE(2), split);
+
+        assert_int_equal(ht_tensor_dtype(ht_vdot(a, b)), HT_FLOAT16);
+        assert_true(ht_item(ht_vdot(a, b)) == 0);
+        assert_true(ht_item(ht_vecdot(a, b, 0, false)) == 0);
+        assert_int_equal(ht_tensor_dtype(ht_projection(c, c)), HT_FLOAT16);
+        ht_test_expect(ht_astype(ht_projection(c, c), HT_FLOAT64), big, 0);
+        assert_true(ht_item(ht_vdot(i, i)) == 20000);
+        assert_true(ht_item(ht_vecdot(i, i, 0, false)) == 20000);
+        ht_test_expect(ht_astype(ht_projection(i, i), HT_FLOAT64), (double[]){100, 100}, 0);
+    }
+}
+
 HT_TEST_SUITE(test_vector_products, cmocka_unit_test(vectors_meet_in_a_number),
               cmocka_unit_test(numbers_are_operands_of_products),
               cmocka_unit_test(a_number_in_a_product_is_called_one),
               cmocka_unit_test(errors_of_products_name_the_product),
               cmocka_unit_test(vdot_conjugates_its_first_operand),
               cmocka_unit_test(vecdot_reduces_along_an_axis),
+              cmocka_unit_test(products_are_added_before_they_are_rounded),
               cmocka_unit_test(outer_products_have_the_requested_split),
               cmocka_unit_test(cross_products), cmocka_unit_test(components_keep_the_wider_dtype),
               cmocka_unit_test(trace_sums_diagonals_of_each_split), cmocka_unit_test(gradients),
