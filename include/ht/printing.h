@@ -35,11 +35,12 @@ HT_API char *ht_tensor_str(ht_tensor *x);
 
 /* Sets how the process prints tensors.
  *
- * precision: digits after the point; 4 by default.
+ * precision: digits after the point, at most 100; 4 by default.
  * threshold: a tensor with more elements is summarised; 1000 by default.
  * edgeitems: the items at each end of an axis that a summary shows; 3 by default.
  * Not collective; ranks that print a split tensor use the same threshold and edgeitems.
- * Errors: HT_ERR_ARGUMENT (ht_error_get) if a number is below 0; then none is set. */
+ * Errors: HT_ERR_ARGUMENT (ht_error_get) if a number is below 0 or precision is above 100; then
+ * none is set. */
 HT_API void ht_set_printoptions(int precision, int threshold, int edgeitems);
 
 /* Writes the current options to *precision, *threshold and *edgeitems; NULL skips one. Not

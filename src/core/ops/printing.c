@@ -12,15 +12,19 @@
 
 #include "ht/manipulations.h"
 
+#define MOST_PRECISION 100
+#define NUMBER_ROOM    (MOST_PRECISION + 32) /* the text of one number */
+#define CELL_ROOM      (2 * NUMBER_ROOM)
+
 static int precision = 4, threshold = 1000, edge_items = 3;
 
 void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_items)
 {
-    if (new_precision < 0 || new_threshold < 0 || new_edge_items < 0) {
+    if (new_precision < 0 || new_precision > MOST_PRECISION || new_threshold < 0 || new_edge_items < 0) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
                 "ht_set_printoptions: precision is %d, threshold is %d and edgeitems is %d, "
-                "expected at least 0 each",
-                new_precision, new_threshold, new_edge_items);
+                "expected at least 0 each and a precision of at most %d",
+                new_precision, new_threshold, new_edge_items, MOST_PRECISION);
         return;
     }
     precision = new_precision;
@@ -75,19 +79,19 @@ static void format_number(const print_cells *cells, double value, char *out, siz
         snprintf(out, room, isfinite(value) ? "%.*f" : "%.*g", precision, value);
 }
 
-static void format_cell(const print_cells *cells, int64_t index, char out[static 96])
+static void format_cell(const print_cells *cells, int64_t index, char out[static CELL_ROOM])
 {
-    char imaginary[40];
+    char imaginary[NUMBER_ROOM];
 
     if (cells->dtype == HT_BOOL) {
-        snprintf(out, 48, "%s", cells->whole[index] != 0 ? "True" : "False");
+        snprintf(out, NUMBER_ROOM, "%s", cells->whole[index] != 0 ? "True" : "False");
         return;
     }
     if (cells->whole != NULL) {
-        snprintf(out, 48, "%lld", (long long)cells->whole[index]);
+        snprintf(out, NUMBER_ROOM, "%lld", (long long)cells->whole[index]);
         return;
     }
-    format_number(cells, cells->real[index], out, 48);
+    format_number(cells, cells->real[index], out, NUMBER_ROOM);
     if (cells->imaginary == NULL)
         return;
     format_number(cells, cells->imaginary[index], imaginary, sizeof imaginary);
@@ -99,7 +103,7 @@ static void format_cell(const print_cells *cells, int64_t index, char out[static
 static void put_axis(text *out, const print_cells *cells, int axis, int64_t index)
 {
     int64_t step = 1;
-    char cell[96], padded[112];
+    char cell[CELL_ROOM], padded[CELL_ROOM];
 
     if (axis == cells->ndim) {
         format_cell(cells, index, cell);
@@ -149,19 +153,26 @@ static ht_tensor *edges(const char *what, ht_tensor *x, print_cells *cells)
     return x != NULL ? ht__on_host(what, x, x->body->dtype) : NULL;
 }
 
-static void choose_format(print_cells *cells, int64_t count)
+/* The sizes of finite numbers other than 0. */
+static void find_sizes(const double *numbers, int64_t count, double *largest, double *smallest)
 {
-    double largest = 0, smallest = INFINITY;
-    char cell[96];
-
-    for (int64_t i = 0; cells->whole == NULL && i < count; i++) {
-        double size = fabs(cells->real[i]);
+    for (int64_t i = 0; numbers != NULL && i < count; i++) {
+        double size = fabs(numbers[i]);
 
         if (!isfinite(size) || size == 0)
             continue;
-        largest = fmax(largest, size);
-        smallest = fmin(smallest, size);
+        *largest = fmax(*largest, size);
+        *smallest = fmin(*smallest, size);
     }
+}
+
+static void choose_format(print_cells *cells, int64_t count)
+{
+    double largest = 0, smallest = INFINITY;
+    char cell[CELL_ROOM];
+
+    find_sizes(cells->real, count, &largest, &smallest);
+    find_sizes(cells->imaginary, count, &largest, &smallest);
     cells->exponent = largest >= 1e8 ||
                       (largest > 0 && (smallest < 1e-4 || largest / smallest > 1e6));
     for (int64_t i = 0; i < count; i++) {

@@ -72,7 +72,21 @@ static void precision_can_be_set(void **state)
     (void)state;
     ht_set_printoptions(2, 1000, 3);
     expect_text(ht_full(HT_SHAPE(2), 1.0 / 3, HT_FLOAT32, 0), "[0.33, 0.33]");
+    ht_set_printoptions(100, 1000, 3);
+    expect_text(ht_full(HT_SHAPE(1), 1e300, HT_FLOAT64, 0),
+                "[1.0000000000000000525047602552044202487044685811081262906647795823"
+                "703132368284222217364060800000000000e+300]");
+    HT_TEST_EXPECT_ERROR(ht_set_printoptions(101, 1000, 3), HT_ERR_ARGUMENT,
+                         "precision is 101");
     ht_set_printoptions(4, 1000, 3);
+}
+
+static void an_imaginary_part_chooses_the_form(void **state)
+{
+    (void)state;
+    expect_text(ht_full_ext(1, (int64_t[]){1}, ht_number_complex(1, -1e100), HT_COMPLEX128, 0,
+                            ht_get_device(), HT_COMM_WORLD),
+                "[1.0000e+00-1.0000e+100j]");
 }
 
 static void the_header_says_what_it_is(void **state)
@@ -100,5 +114,6 @@ static void rank_0_alone_writes(void **state)
 HT_TEST_SUITE(test_printing, cmocka_unit_test(printed_values_are_aligned_in_columns),
               cmocka_unit_test(nan_has_no_sign), cmocka_unit_test(local_tensors_name_their_rank),
               cmocka_unit_test(long_tensors_show_their_edges),
-              cmocka_unit_test(precision_can_be_set), cmocka_unit_test(the_header_says_what_it_is),
+              cmocka_unit_test(precision_can_be_set),
+              cmocka_unit_test(an_imaginary_part_chooses_the_form), cmocka_unit_test(the_header_says_what_it_is),
               cmocka_unit_test(rank_0_alone_writes));
