@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "ht/arithmetics.h"
+#include "ht/exponential.h"
 #include "ht/factories.h"
 #include "ht/indexing.h"
 #include "ht/kernels/nn.h"
@@ -24,8 +25,12 @@
 #include "ht/manipulations.h"
 #include "ht/relational.h"
 #include "ht/rounding.h"
+#include "ht/statistics.h"
 
-enum { CACHED_BYTES = 1 << 18 }; /* of the result, between product and distance */
+enum {
+    CACHED_BYTES = 1 << 18, /* of the result, between product and distance */
+    MAX_RATIO = 1 << 10     /* of the largest distance to the smallest one, for sums in float64 */
+};
 
 /* One call; x and y of one floating dtype, float32 or float64. */
 typedef struct metric {
@@ -159,8 +164,9 @@ static ht_tensor *distances(const metric *d, ht_tensor *x, ht_tensor *y)
 /* With w the weight of each difference: gx = sum over columns of w (x - y), gy that of rows of
  * w (y - x). The difference of two sums cancels where rows are far from the origin and near each
  * other, by the ratio of the two distances. So sums are in float64, from an origin among the rows.
- * That is exact to roundings of float32 up to a ratio of 2^29; differences of pairs would be exact,
- * and take k passes over w. For float32 w is stored in float64, twice the size of the result. */
+ * That is exact to roundings of float32 up to a ratio of 2^29. In float64, a ratio above MAX_RATIO
+ * takes differences of pairs, which are exact, and k passes over w. For float32 w is stored in
+ * float64, twice the size of the result. */
 static ht_tensor *weighted(ht_tensor *w, ht_tensor *x, ht_tensor *y)
 {
     ht_tensor *sums = ht_sum(w, 1);
@@ -178,27 +184,83 @@ static ht_tensor *origin(ht_tensor *x)
     return row != NULL ? ht_where(ht_isfinite(row), row, ht_scalar(0)) : NULL;
 }
 
-static void give(ht_node *node, ht_tensor *w, ht_tensor *x, ht_tensor *y, ht_tensor *gin[])
+/* The largest absolute value of x, where it is finite; 0 after an error. */
+static double reach(const char *what, ht_tensor *x)
+{
+    double value = 0;
+    ht_tensor *finite = ht_where(ht_isfinite(x), x, ht_scalar(0));
+    ht_tensor *most = finite != NULL ? ht_max(ht_abs(finite), HT_NONE) : NULL;
+
+    return most != NULL && ht__item(what, most, &value) == HT_SUCCESS ? value : 0;
+}
+
+/* Whether sums about the origin lose digits of a distance; x and y are of float64, about it. */
+static bool cancels(const char *what, ht_tensor *x, ht_tensor *y, ht_tensor *distance)
+{
+    double nearest = INFINITY;
+    ht_tensor *apart, *least;
+
+    if (ht_tensor_size(distance) == 0 || ht_tensor_size(x) == 0)
+        return false;
+    apart = ht_where(ht_gt(distance, ht_scalar(0)), distance, ht_scalar(INFINITY));
+    least = apart != NULL ? ht_min(apart, HT_NONE) : NULL;
+    if (least == NULL || ht__item(what, least, &nearest) != HT_SUCCESS)
+        return false;
+    return fmax(reach(what, x), reach(what, y)) > MAX_RATIO * nearest;
+}
+
+/* The gradients by w (x - y), or by w sign(x - y), which are not sums of products: column by column
+ * of x and y. */
+static void by_columns(const char *what, ht_node *node, ht_tensor *w, bool sign, ht_tensor *x,
+                       ht_tensor *y, ht_tensor *gin[])
+{
+    const int64_t k = x->body->shape[1];
+
+    for (int i = 0; i < 2; i++)
+        gin[i] = ht_node_needs(node, i) ? ht__grad_zeros(what, (i == 0 ? x : y)->body, w) : NULL;
+    for (int64_t l = 0; l < k; l++) {
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *a = ht_narrow(x, 1, l, l + 1), *b = ht_narrow(y, 1, l, l + 1), *terms;
+
+        a = a != NULL ? ht_resplit(a, w->body->split == 0 ? 0 : HT_NONE) : NULL;
+        b = b != NULL ? ht_resplit(b, w->body->split == 1 ? 0 : HT_NONE) : NULL;
+        terms = a != NULL && b != NULL ? ht_sub(a, ht_transpose(b, 0, 1)) : NULL;
+        terms = terms != NULL ? ht_mul(w, sign ? ht_sign(terms) : terms) : NULL;
+        if (terms != NULL && gin[0] != NULL)
+            ht_copy_(ht_narrow(gin[0], 1, l, l + 1), ht_expand_dims(ht_sum(terms, 1), 1));
+        if (terms != NULL && gin[1] != NULL)
+            ht_copy_(ht_narrow(gin[1], 1, l, l + 1), ht_neg(ht_expand_dims(ht_sum(terms, 0), 1)));
+        ht_scope_close(scope);
+    }
+}
+
+/* `distance` is read if x and y are of float64. */
+static void give(const char *what, ht_node *node, ht_tensor *w, ht_tensor *x, ht_tensor *y,
+                 ht_tensor *distance, ht_tensor *gin[])
 {
     const ht_dtype dtype = x->body->dtype;
-    ht_tensor *row;
+    ht_tensor *row, *a, *b;
 
     w = ht_astype(w, HT_FLOAT64);
-    x = w != NULL ? ht_astype(x, HT_FLOAT64) : NULL;
-    y = x != NULL ? ht_astype(y, HT_FLOAT64) : NULL;
-    row = y != NULL ? origin(x->body->shape[0] > 0 ? x : y) : NULL;
+    a = w != NULL ? ht_astype(x, HT_FLOAT64) : NULL;
+    b = a != NULL ? ht_astype(y, HT_FLOAT64) : NULL;
+    row = b != NULL ? origin(a->body->shape[0] > 0 ? a : b) : NULL;
     if (row == NULL)
         return;
     if (row->body->shape[0] > 0) {
-        x = ht_sub(x, row);
-        y = ht_sub(y, row);
+        a = ht_sub(a, row);
+        b = ht_sub(b, row);
     }
-    if (x == NULL || y == NULL)
+    if (a == NULL || b == NULL)
         return;
+    if (dtype == HT_FLOAT64 && cancels(what, a, b, distance)) {
+        by_columns(what, node, w, false, x, y, gin);
+        return;
+    }
     if (ht_node_needs(node, 0))
-        gin[0] = ht_astype(weighted(w, x, y), dtype);
+        gin[0] = ht_astype(weighted(w, a, b), dtype);
     if (ht_node_needs(node, 1))
-        gin[1] = ht_astype(weighted(ht_transpose(w, 0, 1), y, x), dtype);
+        gin[1] = ht_astype(weighted(ht_transpose(w, 0, 1), b, a), dtype);
 }
 
 static void euclidean_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
@@ -207,9 +269,11 @@ static void euclidean_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     ht_tensor *out = ht_node_saved(node, 2);
 
     if (x != NULL && y != NULL && out != NULL)
-        give(node, ht__grad_where(ht_div(g, out), ht_ne(out, ht_scalar(0))), x, y, gin);
+        give("ht_cdist", node, ht__grad_where(ht_div(g, out), ht_ne(out, ht_scalar(0))), x, y, out,
+             gin);
 }
 
+/* Distances are those of the values, exp(factor distance^2). */
 static void gaussian_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     const double factor = *(double *)ht_node_context(node, 0);
@@ -217,34 +281,16 @@ static void gaussian_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
     ht_tensor *out = ht_node_saved(node, 2);
 
     if (x != NULL && y != NULL && out != NULL)
-        give(node, ht_mul_scalar(ht_mul(g, out), 2 * factor), x, y, gin);
+        give("ht_rbf", node, ht_mul_scalar(ht_mul(g, out), 2 * factor), x, y,
+             ht_sqrt(ht_div_scalar(ht_log(out), factor)), gin);
 }
 
-/* Signs of differences are not sums of products: column by column of x and y. */
 static void manhattan_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *x = ht_node_saved(node, 0), *y = ht_node_saved(node, 1);
-    int64_t k;
 
-    if (x == NULL || y == NULL)
-        return;
-    k = x->body->shape[1];
-    for (int i = 0; i < 2; i++)
-        gin[i] = ht_node_needs(node, i) ? ht__grad_zeros("ht_manhattan", (i == 0 ? x : y)->body, g)
-                                        : NULL;
-    for (int64_t l = 0; l < k; l++) {
-        ht_scope *scope = ht_scope_open();
-        ht_tensor *a = ht_narrow(x, 1, l, l + 1), *b = ht_narrow(y, 1, l, l + 1), *w;
-
-        a = a != NULL ? ht_resplit(a, g->body->split == 0 ? 0 : HT_NONE) : NULL;
-        b = b != NULL ? ht_resplit(b, g->body->split == 1 ? 0 : HT_NONE) : NULL;
-        w = a != NULL && b != NULL ? ht_mul(g, ht_sign(ht_sub(a, ht_transpose(b, 0, 1)))) : NULL;
-        if (w != NULL && gin[0] != NULL)
-            ht_copy_(ht_narrow(gin[0], 1, l, l + 1), ht_expand_dims(ht_sum(w, 1), 1));
-        if (w != NULL && gin[1] != NULL)
-            ht_copy_(ht_narrow(gin[1], 1, l, l + 1), ht_neg(ht_expand_dims(ht_sum(w, 0), 1)));
-        ht_scope_close(scope);
-    }
+    if (x != NULL && y != NULL)
+        by_columns("ht_manhattan", node, g, true, x, y, gin);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

@@ -173,28 +173,31 @@ static void gradients_far_from_zero(void **state)
 }
 
 /* The derivative of the sum of `kind` by one row of x, from differences of pairs. */
-static double slope(int kind, const float *x, const float *y, int64_t k, int64_t l)
+static double slope(int kind, const double *x, const double *y, int64_t k, int64_t l)
 {
-    double sum = 0, difference = (double)x[l] - (double)y[l];
+    double sum = 0, difference = x[l] - y[l];
 
     for (int64_t i = 0; i < k; i++)
-        sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+        sum += (x[i] - y[i]) * (x[i] - y[i]);
     if (kind == EUCLIDEAN)
         return sum > 0 ? difference / sqrt(sum) : 0;
     return exp(-sum / 4.5) * difference / -2.25;
 }
 
-/* Rows that are near each other, in two groups with a large distance. */
-static void gradients_of_groups_far_apart(void **state)
+/* Rows that are near each other, in two groups at the distance `apart`. */
+static void check_groups(ht_dtype dtype, double apart, double tolerance)
 {
     enum { M = 9, N = 8, K = 3 };
     static const int kinds[] = {EUCLIDEAN, GAUSSIAN};
-    float rows[2][M * K];
+    double rows[2][M * K];
 
-    (void)state;
     for (int64_t i = 0; i < M * K; i++) {
-        rows[0][i] = (float)(i * 37 % 32) / 16 + (float)(i / K % 2) * 0x1p20F;
-        rows[1][i] = (float)(i * 21 % 32) / 16 + (float)(i / K % 2) * 0x1p20F;
+        rows[0][i] = (double)(i * 37 % 32) / 16 + (double)(i / K % 2) * apart;
+        rows[1][i] = (double)(i * 21 % 32) / 16 + (double)(i / K % 2) * apart;
+    }
+    for (int i = 0; dtype == HT_FLOAT32 && i < M * K; i++) {
+        rows[0][i] = (float)rows[0][i];
+        rows[1][i] = (float)rows[1][i];
     }
     for (int i = 0; i < 2 * 4; i++) {
         ht_scope *scope = ht_scope_open();
@@ -203,8 +206,9 @@ static void gradients_of_groups_far_apart(void **state)
         ht_tensor *in[2];
 
         for (int j = 0; j < 2; j++) {
-            in[j] = ht_array(rows[j], HT_SHAPE(j == 0 ? M : N, K), HT_FLOAT32, HT_NONE);
-            in[j] = ht_detach(ht_copy(ht_resplit(in[j], split_of((i >> j) % 2 - 1))));
+            in[j] = ht_array(rows[j], HT_SHAPE(j == 0 ? M : N, K), HT_FLOAT64, HT_NONE);
+            in[j] = ht_resplit(ht_astype(in[j], dtype), split_of((i >> j) % 2 - 1));
+            in[j] = ht_detach(ht_copy(in[j]));
             ht_tensor_set_requires_grad(in[j], true);
         }
         for (int64_t at = 0; at < M * N * K; at++) {
@@ -216,8 +220,36 @@ static void gradients_of_groups_far_apart(void **state)
         }
         assert_int_equal(ht_backward(ht_sum(call(kind, in[0], in[1]), HT_NONE)), HT_SUCCESS);
         for (int j = 0; j < 2; j++)
-            ht_test_expect(ht_tensor_grad(in[j]), expected[j], 2e-6);
+            ht_test_expect(ht_tensor_grad(in[j]), expected[j], tolerance);
         ht_scope_close(scope);
+    }
+}
+
+static void gradients_of_groups_far_apart(void **state)
+{
+    (void)state;
+    check_groups(HT_FLOAT32, 0x1p20, 2e-6);
+    check_groups(HT_FLOAT64, 0x1p40, 1e-13);
+}
+
+/* PyTorch's gradients: 0 / 0 in a column where a row is infinite, and in a row with a distance of
+ * NaN. */
+static void gradients_of_infinite_rows(void **state)
+{
+    const double inf = INFINITY, r = 1 / sqrt(2.0);
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ht_tensor *x = ht_array((double[]){inf, 0, 1, 2, 2, 1}, HT_SHAPE(3, 2), HT_FLOAT64,
+                                split_of(i % 2 - 1));
+        ht_tensor *y = ht_array((double[]){1, 2, 3, 2}, HT_SHAPE(2, 2), HT_FLOAT64,
+                                split_of(i / 2 - 1));
+
+        ht_tensor_set_requires_grad(x, true);
+        ht_tensor_set_requires_grad(y, true);
+        assert_int_equal(ht_backward(ht_sum(ht_cdist(x, y, false), HT_NONE)), HT_SUCCESS);
+        ht_test_expect(ht_tensor_grad(x), (double[]){NAN, 0, -1, 0, 0, -2 * r}, 1e-14);
+        ht_test_expect(ht_tensor_grad(y), (double[]){NAN, r, NAN, r}, 1e-14);
     }
 }
 
@@ -240,4 +272,4 @@ HT_TEST_SUITE(test_distance, cmocka_unit_test(every_pair_of_splits),
               cmocka_unit_test(gradient_of_distances_of_rows_to_themselves),
               cmocka_unit_test(gradients_far_from_zero),
               cmocka_unit_test(gradients_of_groups_far_apart),
-              cmocka_unit_test(misuse_is_reported));
+              cmocka_unit_test(gradients_of_infinite_rows), cmocka_unit_test(misuse_is_reported));
