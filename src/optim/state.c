@@ -31,7 +31,8 @@ static void set_number(ht_value *map, const char *key, double number)
     ht_value_set(map, key, ht_value_number(number));
 }
 
-/* One parameter's tensors, once it was updated. */
+/* One parameter's tensors, once it was updated. A tensor that no update has used is new after
+ * loading, too. */
 static ht_value *entry_state(const ht_optimizer *optimizer, const ht_optimizer_entry *entry)
 {
     const char *number = optimizer->type->number_name;
@@ -41,7 +42,7 @@ static ht_value *entry_state(const ht_optimizer *optimizer, const ht_optimizer_e
     if (number != NULL && entry->steps > 0)
         set_number(map, number, entry->number);
     for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
-        if (entry->state[s] != NULL)
+        if (entry->state[s] != NULL && !entry->is_new[s])
             ht_value_set(map, optimizer->type->state_names[s], ht_value_tensor(entry->state[s]));
     }
     return map;

@@ -220,5 +220,48 @@ static void test_a_buffer_at_rest(void **state)
     end(&t);
 }
 
+/* One step of both parameters with gradients of 1. */
+static ht_status step_of_ones(ht_optimizer *o, ht_tensor *p[2])
+{
+    for (int i = 0; i < 2; i++)
+        ht_tensor_set_grad(p[i], ht_ones_like(ht_detach(p[i])));
+    return ht_optimizer_step(o);
+}
+
+/* A step that is refused has made a buffer that no update has used. Saved and loaded, it still is
+ * new: the first momentum is the gradient, undamped, as in PyTorch. */
+static void test_a_buffer_that_was_not_used(void **state)
+{
+    ht_tensor *p[2] = {ht_ones(HT_SHAPE(2), HT_FLOAT64, HT_LOCAL),
+                       ht_ones(HT_SHAPE(2), HT_FLOAT64, HT_LOCAL)};
+    ht_optimizer *o = sgd(ht_value_tensors(1, p), (ht_sgd_options){.dampening = 0.5});
+    ht_sgd_options later = {.size = sizeof later, .momentum = 0.9};
+    ht_value *saved;
+
+    (void)state;
+    ht_optim_sgd_add_param_group(o, ht_value_tensors(1, p + 1), 0.01, &later);
+    assert_int_equal(step_of_ones(o, p), HT_SUCCESS);
+    saved = ht_optimizer_state_dict(o);
+    ht_value_set(ht_value_at(ht_value_get(saved, "param_groups"), 0), "momentum",
+                 ht_value_number(0.9));
+    assert_int_equal(ht_optimizer_load_state_dict(o, saved), HT_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        ht_tensor_set_grad(p[1], NULL);
+        ht_tensor_set_(p[1], ht_ones(HT_SHAPE(2), i == 0 ? HT_FLOAT32 : HT_FLOAT64, HT_LOCAL));
+        if (i == 0) {
+            ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+            assert_int_equal(step_of_ones(o, p), HT_ERR_STATE);
+            ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+            ht_error_clear();
+        }
+    }
+    assert_int_equal(ht_optimizer_load_state_dict(o, ht_optimizer_state_dict(o)), HT_SUCCESS);
+    assert_int_equal(step_of_ones(o, p), HT_SUCCESS);
+    ht_test_expect(p[0], (double[]){0.98, 0.98}, 1e-15);
+    ht_test_expect(ht_optimizer_state(o, 0, "momentum_buffer"), (double[]){1, 1}, 0);
+    ht_release(o);
+}
+
 HT_TEST_SUITE(test_momentum, cmocka_unit_test(test_golden), cmocka_unit_test(test_resumed),
-              cmocka_unit_test(test_a_buffer_at_rest));
+              cmocka_unit_test(test_a_buffer_at_rest),
+              cmocka_unit_test(test_a_buffer_that_was_not_used));
