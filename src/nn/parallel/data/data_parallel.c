@@ -135,6 +135,7 @@ static void missed(ht_module *module)
     if (dp->origin == outer)
         return;
     ht__dp_missed(dp);
+    ht__dp_armed(dp);
     ht__dp_close(dp, outer);
 }
 
