@@ -25,7 +25,7 @@ ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose);
 
 /* Zeroed memory that the ranks of one node can read from each other: a buffer in it is exchanged
  * without being copied first. One operation at a time per piece of memory. Collective. Release it
- * when nothing uses it; the engine keeps it for the next request. */
+ * when nothing uses it; the engine keeps it for the next request of about this size. */
 void *ht__exchange_memory(ht_exchange *exchange, size_t bytes);
 void ht__exchange_memory_release(ht_exchange *exchange, void *memory);
 

@@ -102,7 +102,6 @@ static shared_block *block_new(ht_exchange *exchange, size_t bytes)
 {
     shared_block *block = ht__alloc(sizeof *block);
 
-    block->id = exchange->block_count++;
     block->bytes = bytes;
     block->window = MPI_WIN_NULL;
     if (exchange->node == MPI_COMM_NULL || !window_new(exchange, block)) {
@@ -170,32 +169,87 @@ void *ht__block_memory(const ht_exchange *exchange, const shared_block *block)
     return ht__part_data(block->parts[exchange->local]);
 }
 
-/* A released block of this size, or NULL. Ranks may have released different ones so far. */
-static shared_block *block_again(ht_exchange *exchange, size_t bytes)
+/* Marks the blocks that all ranks have released, and whose operations are over. Ranks may have
+ * released different ones so far; the list of blocks is the same on all of them. */
+static void mark_released(ht_exchange *exchange)
+{
+    int count = 0, at = 0;
+    int8_t *released;
+
+    for (const shared_block *block = exchange->blocks; block != NULL; block = block->next)
+        count++;
+    released = ht__alloc((size_t)count + 1);
+    for (const shared_block *block = exchange->blocks; block != NULL; block = block->next)
+        released[at++] = !block->in_use && !block->busy && block->asked == block->uses;
+    MPI_Allreduce(MPI_IN_PLACE, released, count, MPI_INT8_T, MPI_MIN, exchange->mpi);
+    at = 0;
+    for (shared_block *block = exchange->blocks; block != NULL; block = block->next)
+        block->released = released[at++];
+    ht__free(released);
+}
+
+/* The smallest block marked as released that has the room, and at most twice as much; or NULL. */
+static shared_block *block_again(const ht_exchange *exchange, size_t bytes)
 {
     shared_block *found = NULL;
-    int64_t ids[2] = {-1, 1};
 
     for (shared_block *block = exchange->blocks; block != NULL; block = block->next) {
-        if (!block->in_use && block->bytes == bytes)
+        if (block->released && block->bytes >= bytes && block->bytes / 2 <= bytes &&
+            (found == NULL || block->bytes < found->bytes))
             found = block;
     }
-    if (found != NULL) {
-        ids[0] = found->id;
-        ids[1] = -found->id;
+    return found;
+}
+
+static void block_free(shared_block *block)
+{
+    if (block->window != MPI_WIN_NULL)
+        MPI_Win_free(&block->window);
+    ht__free(block->parts);
+    ht__free(block->data);
+    ht__free(block->copied);
+    ht__free(block->plain);
+    ht__free(block);
+}
+
+/* Called before a new one is made, so that blocks of many sizes do not add up. */
+static void free_released(ht_exchange *exchange)
+{
+    shared_block **at = &exchange->blocks, *ended = NULL;
+
+    ht__gate_lock();
+    while (*at != NULL) {
+        shared_block *block = *at;
+
+        if (block->released) {
+            *at = block->next;
+            block->next = ended;
+            ended = block;
+        } else {
+            at = &block->next;
+        }
     }
-    MPI_Allreduce(MPI_IN_PLACE, ids, 2, MPI_INT64_T, MPI_MAX, exchange->mpi);
-    return ids[0] == -ids[1] ? found : NULL;
+    ht__gate_unlock();
+    while (ended != NULL) {
+        shared_block *block = ended;
+
+        ended = block->next;
+        block_free(block);
+    }
 }
 
 void *ht__exchange_memory(ht_exchange *exchange, size_t bytes)
 {
     ht__begin(exchange->comm, (ht_call){.what = "memory of the exchange", .count = (int64_t)bytes});
 
+    mark_released(exchange);
+
     shared_block *block = block_again(exchange, bytes);
 
-    if (block == NULL)
+    if (block == NULL) {
+        free_released(exchange);
         block = block_new(exchange, bytes);
+    }
     block->in_use = true;
 
     void *memory = ht__block_memory(exchange, block);
@@ -260,13 +314,7 @@ void ht__memory_end(ht_exchange *exchange)
         shared_block *block = oldest;
 
         oldest = block->next;
-        if (block->window != MPI_WIN_NULL)
-            MPI_Win_free(&block->window);
-        ht__free(block->parts);
-        ht__free(block->data);
-        ht__free(block->copied);
-        ht__free(block->plain);
-        ht__free(block);
+        block_free(block);
     }
     if (exchange->node != MPI_COMM_NULL)
         MPI_Comm_free(&exchange->node);

@@ -55,7 +55,6 @@ typedef struct shared_part {
 typedef struct shared_block shared_block;
 struct shared_block {
     shared_block *next;
-    int id;
     MPI_Win window;
     size_t bytes;        /* of data, per rank */
     shared_part **parts; /* owned; one per rank of the node */
@@ -64,6 +63,7 @@ struct shared_block {
     uint64_t asked;      /* operations started */
     uint64_t uses;       /* operations launched */
     bool in_use;         /* handed out */
+    bool released;       /* by all ranks, at the last request for memory */
     bool busy;           /* an operation of this rank is under way in it */
     void *plain;         /* memory of this rank alone, where sharing is not possible */
 };
@@ -140,7 +140,6 @@ struct ht_exchange {
 
     MPI_Comm node; /* the ranks of this node, when they share memory; else MPI_COMM_NULL */
     shared_block *blocks;
-    int block_count;
     shared_block *small[HT_SMALL_BLOCKS]; /* for small buffers outside; used in turn */
     uint64_t smalls_started;
 };

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/exchange/path.h"
+
 enum { N = 5003, SMALL_SEGMENT = 4096, USUAL_SEGMENT = 512 * 1024 };
 
 static ht_exchange *engine(void)
@@ -46,6 +48,42 @@ static void test_shared_memory_follows_the_tree(void **state)
     ht__exchange_memory_release(engine(), data);
     assert_ptr_equal(ht__exchange_memory(engine(), sizeof *data * N), data);
     ht__exchange_memory_release(engine(), data);
+}
+
+static int count_blocks(void)
+{
+    int count = 0;
+
+    for (const shared_block *block = engine()->blocks; block != NULL; block = block->next)
+        count++;
+    return count;
+}
+
+/* The memory of a request serves smaller ones, down to half of it. Other requests free it, so that
+ * memory of many sizes does not add up. Sums in it are right at every size. */
+static void memory_of_many_sizes_does_not_add_up(void **state)
+{
+    float *data = ht__exchange_memory(engine(), sizeof *data * N), *again;
+    const int count = count_blocks();
+
+    (void)state;
+    exchange_once(data, 1);
+    ht__exchange_memory_release(engine(), data);
+    again = ht__exchange_memory(engine(), sizeof *data * (N - 1000));
+    assert_ptr_equal(again, data);
+    assert_true(again[0] == 0 && again[N - 1001] == 0);
+    ht__exchange_memory_release(engine(), again);
+    for (int i = 0; i < 40; i++) {
+        const int64_t n = i % 2 == 0 ? N + 100 * i : N / 4 - 10 * i;
+
+        data = ht__exchange_memory(engine(), sizeof *data * (size_t)(n > N ? n : N));
+        exchange_once(data, 1);
+        again = ht__exchange_memory(engine(), sizeof *again * (size_t)n);
+        assert_true(again != data);
+        assert_in_range(count_blocks(), 1, count + 1);
+        ht__exchange_memory_release(engine(), again);
+        ht__exchange_memory_release(engine(), data);
+    }
 }
 
 static void cuts_do_not_change_the_bits_of_sums(void **state)
@@ -228,6 +266,7 @@ static void test_integers_are_refused(void **state)
 
 HT_TEST_SUITE(test_exchange, cmocka_unit_test(test_messages_follow_the_tree),
               cmocka_unit_test(test_shared_memory_follows_the_tree),
+              cmocka_unit_test(memory_of_many_sizes_does_not_add_up),
               cmocka_unit_test(cuts_do_not_change_the_bits_of_sums),
               cmocka_unit_test(more_sums_than_segments_in_flight),
               cmocka_unit_test(test_doubles_agree_on_both_paths),
