@@ -43,7 +43,7 @@
     X(ISPOSINF, "Bs") X(ISNEGINF, "Bs") X(SIGNBIT, "Bs")
 
 /* y = f(a, b).
- *   RELU_GRAD         f(g, y) = y > 0 ? g : 0;
+ *   RELU_GRAD         f(g, y) = y <= 0 ? 0 : g;
  *   TANH_GRAD         f(g, y) = g (1 - y^2);
  *   SIGMOID_GRAD      f(g, y) = g y (1 - y);
  *   K_GRAD            f(g, x) = g K'(x) for other kernels K, with the parameters of K;

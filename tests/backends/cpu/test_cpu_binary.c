@@ -137,7 +137,7 @@ static bool close(double x, double y)
     X(GE, x >= y) \
     X(MINIMUM, isnan(x) || isnan(y) ? NAN : fmin(x, y)) \
     X(MAXIMUM, isnan(x) || isnan(y) ? NAN : fmax(x, y)) \
-    X(RELU_GRAD, y > 0 ? x : 0) \
+    X(RELU_GRAD, y <= 0 ? 0 : x) \
     X(TANH_GRAD, tanh_grad(dtype, x, y)) \
     X(SIGMOID_GRAD, sigmoid_grad(dtype, x, y)) \
     X(AXPBY, rounded(dtype, 0.75 * x) + rounded(dtype, -1.25 * y)) \
@@ -156,7 +156,7 @@ static bool close(double x, double y)
     X(ISCLOSE, x == y || cabs(x - y) <= -1.25 + 0.75 * cabs(y)) \
     X(EQ, x == y) \
     X(NE, x != y) \
-    X(RELU_GRAD, creal(y) > 0 ? x : 0) \
+    X(RELU_GRAD, creal(y) <= 0 ? 0 : x) \
     X(TANH_GRAD, x * (1 - y * y)) \
     X(AXPBY, 0.75 * x - 1.25 * y) \
     X(WHERE, x != 0 ? y : complex_of(4, 2))

@@ -33,9 +33,9 @@ HT_INLINE C NAME(RELU)(C x)
 HT_INLINE C NAME(RELU_GRAD)(C g, C y)
 {
 #if HT_IS_COMPLEX
-    return creal(y) > 0 ? g : 0;
+    return creal(y) <= 0 ? 0 : g;
 #else
-    return y > 0 ? g : 0;
+    return y <= 0 ? 0 : g;
 #endif
 }
 
