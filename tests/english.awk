@@ -1,21 +1,26 @@
 # Lints the English of documents (Markdown) and of the comments in headers: a line for each sentence that breaks a rule,
-# FILE:LINE: what is wrong. Code and headings are left out; each cell of a table is a sentence.
-# With -v messages=1 it lints the string literals of C sources instead, if they have several words.
-FNR == 1 { flush(); code = 0; inside = 0; is_header = FILENAME ~ /\.h$/ }
+# FILE:LINE: FAULT. Code and headings are left out; each cell of a table is a sentence.
+# With -v messages=1 it lints the string literals of C sources instead, if they have several words. With -v comments=1 it
+# lints all comments of C, CUDA, shell, awk and Python files, except for the length of their sentences.
+FNR == 1 { flush(); code = 0; inside = 0; is_header = FILENAME ~ /\.h$/; is_script = FILENAME ~ /\.(sh|awk|py)$/ }
 
 messages { literals($0); next }
+
+comments && is_script && /^ *#[^!]/ && !/# shellcheck/ {
+    text = $0
+    sub(/^ *# ?/, "", text)
+    comment(text)
+    next
+}
+comments && is_script { flush(); next }
+comments { comments_of($0); next }
 
 is_header && /^ *\/\*/ { flush(); inside = 1 }
 is_header && inside {
     text = $0
     sub(/^ *\/?\*+ ?/, "", text)
     ends = sub(/ *\*\/ *$/, "", text)
-    if (text ~ /^    / || text ~ /SPDX/) flush()
-    else if (text ~ /^ *$/) flush()
-    else {
-        if (text ~ /^(- |[a-z_0-9][a-z_0-9, ]*: | +[^ ].*[^ .]  +[^ ]|Result:|Errors:|Source:|Collective|Not collective|Logically)/) flush()
-        add(text)
-    }
+    comment(text)
     if (ends) { flush(); inside = 0 }
     next
 }
@@ -38,6 +43,35 @@ function add(text) {
     if (paragraph == "") at = FNR
     paragraph = paragraph " " text
     file = FILENAME
+}
+# A line of a comment; a list and an indented block are paragraphs of their own.
+function comment(text) {
+    if (text ~ /^    / || text ~ /SPDX/ || text ~ /^ *$/) { flush(); return }
+    if (text ~ /^(- |[a-z_0-9][a-z_0-9, ]*: | +[^ ].*[^ .]  +[^ ]|Result:|Errors:|Source:|Collective|Not collective|Logically)/) flush()
+    add(text)
+}
+# The comments in a line of C, without those in its literals.
+function comments_of(line,    text) {
+    if (!inside) trails = 0
+    while (1) {
+        if (inside) {
+            text = line
+            if (match(line, /\*\//)) {
+                text = substr(line, 1, RSTART - 1)
+                line = substr(line, RSTART + 2)
+                inside = 0
+            }
+            if (!sub(/^ *\*+ ?/, "", text) && trails) sub(/^ +/, "", text)
+            comment(text)
+            if (inside) return
+            flush()
+        }
+        if (!match(line, /"([^"\\]|\\.)*"|\/\*/)) return
+        inside = substr(line, RSTART, 2) == "/*"
+        trails = trails || substr(line, 1, RSTART - 1) ~ /[^ ]/
+        line = substr(line, RSTART + RLENGTH)
+        sub(/^ +/, "", line)
+    }
 }
 # Joins the literals of a line, and of the next ones, while nothing but blanks and PRI names stands between them.
 function literals(line,    before) {
@@ -76,7 +110,7 @@ function flush(    count, sentences, parts, i, j, n) {
         n = split(sentences[i], parts, /[:;] +/)
         for (j = 1; j <= n; j++) judge(parts[j])
         sub(/^[ *(-]+/, "", sentences[i])
-        if (!in_cell && length_of(sentences[i]) > 30) fault("over 30 words", sentences[i])
+        if (!in_cell && !comments && length_of(sentences[i]) > 30) fault("over 30 words", sentences[i])
     }
     paragraph = ""
     in_cell = 0
@@ -85,7 +119,7 @@ function judge(part) {
     sub(/^[ *(-]+/, "", part)
     if (part ~ /^(What|Who|Whoever|Of|Into) /) fault("opens badly", part)
     if (part ~ /, as (it|they|he|there|nobody|nothing|(each|every|no|all) ranks?) /) fault("\", as\"", part)
-    if (part ~ /(^| )(is|are|was|were) no / && part !~ /(^| )there (is|are|was|were) no /) fault("\"is no\"", part)
+    if (part ~ /(^| )(is|are|was|were) no / && part !~ /(^| )[Tt]here (is|are|was|were) no /) fault("\"is no\"", part)
     if (part ~ /(^| )[Ww]hat (is|are|was|were) /) fault("\"what is\"", part)
-    if (tolower(part) ~ /(^| )(anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)([^a-z]|$)/ || part ~ / as there($|[,)])/) fault("not plain", part)
+    if (part ~ / / && tolower(part) ~ /(^| )(anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)([^a-z]|$)/ || part ~ / as there($|[,)])/) fault("not plain", part)
 }

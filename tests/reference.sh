@@ -21,6 +21,12 @@ messages_of_sources() {
     find "$srcdir/src" "$srcdir/include/ht/error.h" '(' -name '*.[ch]' -o -name '*.cu' ')' \
         -exec awk -v messages=1 -f "$srcdir/tests/english.awk" {} +
 }
+# Golden headers are generated.
+comments() {
+    find "$srcdir/src" "$srcdir/tests" -path "$srcdir/tests/golden/*.h" -prune -o -type f \
+        '(' -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' ')' \
+        -exec awk -v comments=1 -f "$srcdir/tests/english.awk" {} +
+}
 there_are_pages() {
     [ "$(find "$work/man3" -name 'ht_*.3' | wc -l)" -gt 800 ] &&
         [ "$(grep -c '<article' "$work/reference.html")" -gt 800 ]
@@ -51,6 +57,7 @@ check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md "$srcdir/tests/fuzz/README.md"
 check 'the English of messages' none messages_of_sources
+check 'the English of comments' none comments
 check 'there is a page for each function' there_are_pages
 check 'there is a page for each macro that documents call' macros_have_pages
 check 'pages name their notes' top_is_named

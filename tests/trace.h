@@ -23,7 +23,7 @@ struct trace {
 };
 
 /* An array of objects; fields of nested objects are named "args.of". NULL if it is not JSON of that
- * form: then *wrong says what is missing and where. Release with trace_free. */
+ * form: then *wrong names the fault and its place. Release with trace_free. */
 struct trace *trace_parse(const char *text, const char **wrong);
 struct trace *trace_read(const char *path, const char **wrong);
 void trace_free(struct trace *trace);

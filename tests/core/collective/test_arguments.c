@@ -232,7 +232,7 @@ static void test_handles_of_one_memory(void **state)
     ht_scope_close(scope);
 }
 
-/* The part may be a view of the complete tensor, as it often is on the root. */
+/* The part may be a view of the complete tensor, which is usual on the root. */
 static void a_part_may_lie_in_the_complete_tensor(void **state)
 {
     ht_scope *scope = ht_scope_open();

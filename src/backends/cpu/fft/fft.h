@@ -14,7 +14,7 @@ typedef struct ht_fft_key {
 } ht_fft_key;
 
 /* Plans that are kept for all threads, the latest ones (plans.c). A plan is made under the lock.
- * Any number of threads read it. A plan that is no longer kept is destroyed by its last reader. */
+ * Any number of threads read it. A plan that was dropped is destroyed by its last reader. */
 typedef struct ht_fft_plan {
     ht_fft_key key;
     void *plan;

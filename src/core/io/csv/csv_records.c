@@ -46,7 +46,7 @@ static bool is_empty(const ht_csv_job *job, const char *text, const char *end)
 typedef struct field {
     const char *text, *end; /* without blanks and quotes */
     const char *next;       /* behind the separator; NULL: it was the last */
-    const char *why;        /* what is wrong; NULL: nothing */
+    const char *why;        /* the fault; NULL: none */
 } field;
 
 static field take_quoted(const ht_csv_job *job, const char *text, const char *end)

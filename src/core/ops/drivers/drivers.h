@@ -16,7 +16,7 @@ typedef enum ht_result {
     HT_RESULT_REAL /* of complex numbers the dtype of their parts */
 } ht_result;
 
-/* For a node: its backward function finds the parameters, if there were any, at
+/* For a node: its backward function finds the numbers of the call, where there were any, at
  * ht_node_context(node, 0). */
 static inline void ht__keep_params(ht_node *node, const ht_params *params)
 {

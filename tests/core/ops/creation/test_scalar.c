@@ -164,7 +164,7 @@ static void numbers_as_left_right_and_third_operands(void **state)
     assert_true(ht_item(ht_where(ht_scalar(1), ht_scalar(2), ht_scalar(3))) == 2);
 }
 
-/* alpha times a number is computed in a's dtype, as it is with two tensors. */
+/* alpha times a number is computed in a's dtype, like that of two tensors. */
 static void multiples_are_added_in_place(void **state)
 {
     ht_tensor *x = ht_arange(0, 3, 1, HT_FLOAT32, 0), *n = integers(odd, HT_INT64);

@@ -24,8 +24,8 @@ int64_t window_place(const struct windows *w, int64_t j, int64_t k);
 /* A result (N, C, ...) with other lengths behind the channels. */
 struct array planes(const struct array *x, ht_dtype dtype, const int64_t length[]);
 struct number at_place(const struct array *x, int64_t plane, int64_t place);
-/* Element i of a result: the largest element of a plane of x at `count` places, where -1 is no
- * place; for a result of int64, the first place that has it. */
+/* Element i of a result: the largest element of a plane of x at `count` places, where -1 means
+ * none; for a result of int64, the first place that has it. */
 void put_largest(struct run *run, const struct array *x, struct array *out, int64_t i,
                  int64_t plane, const int64_t place[], int64_t count);
 void pool_options_of(const struct windows *w, ht_pool_options *options);
