@@ -19,7 +19,8 @@ static ht_status check_parameter(const char *what, const ht_optimizer *optimizer
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, index);
     if (parameter->node != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                       "%s: parameter %d is the result of an operation, not a leaf", what, index);
+                       "%s: parameter %d is the result of an operation, expected a leaf", what,
+                       index);
     if (dtype != HT_FLOAT32 && dtype != HT_FLOAT64)
         return HT_FAIL(NULL, HT_ERR_DTYPE, "%s: parameter %d is %s, expected float32 or float64",
                        what, index, ht_dtype_name(dtype));
@@ -57,7 +58,8 @@ static ht_status check_group(const char *what, const ht_optimizer_type *type,
     if (parameters == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (ht_value_count(parameters) == 0)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of parameters is empty", what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: parameters is empty, expected at least one tensor", what);
     return HT_SUCCESS;
 }
 

@@ -52,8 +52,8 @@ ht_status ht_optimizer_remove_hook(ht_optimizer *optimizer, uint64_t id)
         optimizer->hook_count--;
         return HT_SUCCESS;
     }
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the optimizer has no hook %llu", what,
-                   (unsigned long long)id);
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: id is %llu, expected that of a hook of optimizer",
+                   what, (unsigned long long)id);
 }
 
 /* The next hook of that sort after `last`: a hook may remove itself, or others. */

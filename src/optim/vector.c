@@ -15,7 +15,8 @@ static ht_tensor **tensors_of(const char *what, ht_value *list, int *count)
     if (list == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return NULL;
     if (*count == 0) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list of parameters is empty", what);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameters is empty, expected at least one tensor",
+                what);
         return NULL;
     }
     all = ht__alloc((size_t)*count * sizeof *all);

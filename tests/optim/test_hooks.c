@@ -83,7 +83,7 @@ static void test_misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_optimizer_register_step_pre_hook(o, NULL, NULL), HT_ERR_ARGUMENT,
                          "ht_optimizer_register_step_pre_hook: hook is NULL");
     HT_TEST_EXPECT_ERROR(ht_optimizer_remove_hook(o, 3), HT_ERR_ARGUMENT,
-                         "ht_optimizer_remove_hook: the optimizer has no hook 3");
+                         "ht_optimizer_remove_hook: id is 3, expected that of a hook of optimizer");
     ht_release(o);
 }
 

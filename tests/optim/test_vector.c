@@ -41,8 +41,9 @@ static void test_misuse(void **state)
     ht_value *list = list_of(x, HT_LOCAL);
 
     (void)state;
-    HT_TEST_EXPECT_ERROR(ht_parameters_to_vector(ht_value_list()), HT_ERR_ARGUMENT,
-                         "ht_parameters_to_vector: the list of parameters is empty");
+    HT_TEST_EXPECT_ERROR(
+        ht_parameters_to_vector(ht_value_list()), HT_ERR_ARGUMENT,
+        "ht_parameters_to_vector: parameters is empty, expected at least one tensor");
     HT_TEST_EXPECT_ERROR(ht_vector_to_parameters(x[1], list), HT_ERR_SHAPE,
                          "ht_vector_to_parameters: vector is (4,), expected (10)");
     ht_value_append(list, ht_value_number(1));

@@ -146,7 +146,9 @@ void ht_scope_close(ht_scope *scope)
     if (scope == NULL)
         return;
     if (!is_open(scope)) {
-        HT_FAIL(NULL, HT_ERR_STATE, "ht_scope_close: this scope is not open on the calling thread");
+        HT_FAIL(NULL, HT_ERR_STATE,
+                "ht_scope_close: scope is closed or of another thread, expected an open one of the "
+                "calling thread");
         return;
     }
     entered = ht__place_enter("its scope was closed", HT_CALLER);

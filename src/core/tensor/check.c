@@ -123,7 +123,7 @@ bool ht__check_shape(const char *what, ht_comm *comm, int ndim, const int64_t sh
     }
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
-            HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape %s has a negative length", what,
+            HT_FAIL(comm, HT_ERR_SHAPE, "%s: shape is %s, expected lengths of at least 0", what,
                     ht__shape_str(ndim, shape));
             return false;
         }

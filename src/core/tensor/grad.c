@@ -57,12 +57,11 @@ ht_status ht_tensor_set_requires_grad(ht_tensor *x, bool requires_grad)
         return ht_error_get(NULL);
     if (x->node != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
-                       "ht_tensor_set_requires_grad: x is the result of %s, not a leaf",
+                       "ht_tensor_set_requires_grad: x is the result of %s, expected a leaf",
                        x->node->name);
     if (requires_grad && x->body->number != NULL)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "ht_tensor_set_requires_grad: x is a number (ht_scalar), which has no "
-                       "gradients");
+                       "ht_tensor_set_requires_grad: x is a number (ht_scalar), expected a tensor");
     if (requires_grad && !ht_dtype_is_floating(x->body->dtype) &&
         !ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE,
@@ -110,7 +109,7 @@ ht_status ht_tensor_set_grad(ht_tensor *x, ht_tensor *grad)
     if (HT_IS_NULL(x, "ht_tensor_set_grad", "x"))
         return ht_error_get(NULL);
     if (grad != NULL && !ht__body_fits(grad->body, x->body))
-        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: grad is %s, x is %s",
+        return HT_FAIL(x->body->comm, HT_ERR_SHAPE, "ht_tensor_set_grad: grad is %s, expected %s",
                        ht__body_str(grad->body), ht__body_str(x->body));
     meta = ht__grad_meta(x);
     status = ht__grad_await(meta);
@@ -170,7 +169,7 @@ uint64_t ht_tensor_register_grad_ready_hook(ht_tensor *leaf, ht_grad_ready_fn *h
     static const char what[] = "ht_tensor_register_grad_ready_hook";
 
     if (leaf != NULL && leaf->node != NULL) {
-        HT_FAIL(leaf->body->comm, HT_ERR_STATE, "%s: x is the result of %s, not a leaf", what,
+        HT_FAIL(leaf->body->comm, HT_ERR_STATE, "%s: x is the result of %s, expected a leaf", what,
                 leaf->node->name);
         return 0;
     }
@@ -202,7 +201,8 @@ ht_status ht_tensor_remove_hook(ht_tensor *x, uint64_t id)
         return HT_SUCCESS;
     }
     return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                   "ht_tensor_remove_hook: x has no hook of the id %llu", (unsigned long long)id);
+                   "ht_tensor_remove_hook: id is %llu, expected that of a hook of x",
+                   (unsigned long long)id);
 }
 
 uint64_t ht__last_hook(const ht_grad_meta *meta)

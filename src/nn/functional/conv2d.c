@@ -53,7 +53,8 @@ static bool check_groups(const ht_tensor *x, const ht_tensor *weight, int64_t gr
 static bool keep_lengths(ht_tensor *in[], ht_conv2d_options *o)
 {
     if (o->stride[0] != 1 || o->stride[1] != 1) {
-        HT_FAIL(in[X]->body->comm, HT_ERR_ARGUMENT, "ht_conv2d: same requires a stride of 1");
+        HT_FAIL(in[X]->body->comm, HT_ERR_ARGUMENT,
+                "ht_conv2d: stride is not 1, expected 1 with options.same");
         return false;
     }
     if (o->dilation[0] >= 1 && o->dilation[1] >= 1)

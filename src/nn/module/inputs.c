@@ -20,8 +20,8 @@ bool ht__inputs(const char *what, const ht_value *inputs, int required, int coun
         good = good && (i >= given || in[i] != NULL);
     }
     if (!good)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the inputs are not a list of %d to %d tensors", what,
-                required, count);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: inputs is invalid, expected a list of %d to %d tensors",
+                what, required, count);
     return good;
 }
 
@@ -56,14 +56,15 @@ bool ht__named_inputs(const char *what, const ht_input_names *names, const ht_va
 
         if (take_item(names, key, ht_value_at(inputs, i), in, numbers))
             continue;
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the inputs have '%s', which is not one of its inputs",
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: inputs has '%s', expected only names of its inputs",
                 what, key);
         return false;
     }
     for (int i = 0; i < names->required; i++) {
         if (in[i] != NULL)
             continue;
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the inputs lack '%s'", what, names->name[i]);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: inputs has no entry '%s', expected one", what,
+                names->name[i]);
         return false;
     }
     return true;

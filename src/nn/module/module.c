@@ -28,7 +28,7 @@ ht_kind ht__module_kind = {.name = "module", .destroy = destroy};
 ht_module *ht_module_new(size_t bytes, const ht_module_type *type)
 {
     if (type == NULL || type->name == NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_new: the type has no name");
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_new: type.name is NULL, expected a name");
         return NULL;
     }
     if (type->forward == NULL && type->forward_value == NULL) {
@@ -155,7 +155,7 @@ static ht_status own_memory(const char *what, ht_tensor *tensor)
         return HT_SUCCESS;
     if (tensor->node != NULL)
         return HT_FAIL(tensor->body->comm, HT_ERR_ARGUMENT,
-                       "%s: the tensor is the result of an operation, not a leaf", what);
+                       "%s: tensor is the result of an operation, expected a leaf", what);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
 

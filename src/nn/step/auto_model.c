@@ -23,7 +23,7 @@ static ht_status check_mine(ht_module *module, const ht_data_parallel_options *o
         return ht_error_get(NULL);
     if (options != NULL && options->device_id_count != 0)
         return HT_FAIL(HT_COMM_WORLD, HT_ERR_ARGUMENT,
-                       "%s: device_ids must not be given: the device is the current one, %s "
+                       "%s: device_ids is set, expected NULL: the device is the current one, %s "
                        "(ht_use_device)",
                        what, ht_device_name(ht_get_device()));
     named = ht__named(what);

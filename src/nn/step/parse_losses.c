@@ -35,7 +35,8 @@ static ht_tensor *sum_of_averages(const char *name, const ht_value *list)
             return NULL;
     }
     if (sum == NULL)
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the list \"%s\" is empty", what, name);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: list \"%s\" is empty, expected at least one tensor",
+                what, name);
     return sum;
 }
 

@@ -15,9 +15,11 @@ static ht_status check(const char *what, const ht_update_call *settings, bool sc
 {
     if (!settings->nesterov || ((settings->momentum != 0 || scheduled) && settings->dampening == 0))
         return HT_SUCCESS;
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                   "%s: nesterov needs momentum above 0 and dampening 0, got %g and %g", what,
-                   settings->momentum, settings->dampening);
+    return HT_FAIL(
+        NULL, HT_ERR_ARGUMENT,
+        "%s: nesterov is true with momentum %g and dampening %g, expected momentum above 0 and "
+        "dampening 0",
+        what, settings->momentum, settings->dampening);
 }
 
 static const ht_optimizer_type type = {

@@ -17,7 +17,8 @@ ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader)
                      ? ht_error_get(NULL)
                      : ht__error_set(HT_ERR_ARGUMENT, "%s: loader is NULL", what);
     else if (ht_dataloader_batches(loader) < 1)
-        status = ht__error_set(HT_ERR_ARGUMENT, "%s: the loader has no batches", what);
+        status = ht__error_set(HT_ERR_ARGUMENT, "%s: loader is empty, expected at least one batch",
+                               what);
     status = ht__agree(what, daso->comm, status);
     return status == HT_SUCCESS ? ht__daso_set_batches(what, daso, ht_dataloader_batches(loader))
                                 : status;

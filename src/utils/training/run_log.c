@@ -148,7 +148,9 @@ static ht_status check_row(const ht_run_log *log, const ht_value *row)
     if (HT_IS_NULL(row, add_name, "row"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(row) != HT_VALUE_MAP || ht_value_count(row) == 0)
-        return HT_FAIL(log->comm, HT_ERR_ARGUMENT, "%s: the row is empty or not a map", add_name);
+        return HT_FAIL(log->comm, HT_ERR_ARGUMENT,
+                       "%s: row is empty or of another kind, expected a map with entries",
+                       add_name);
     for (int i = 0; i < ht_value_count(row); i++) {
         const char *name = ht_value_key(row, i);
 

@@ -6,8 +6,10 @@
 
 /* clang-format off */
 #define SHAPE_REFUSALS \
-    {"ht_pixel_shuffle", "x", ONE_MORE, "axis 2 of x (3, 8, 3, 2, 1) is not a multiple of 4"}, \
-    {"ht_pixel_unshuffle", "x", ONE_MORE, "axis 4 of x (3, 2, 4, 6, 1) is not a multiple of 2"}
+    {"ht_pixel_shuffle", "x", ONE_MORE, \
+     "length of axis 2 of x (3, 8, 3, 2, 1) is invalid, expected a multiple of 4"}, \
+    {"ht_pixel_unshuffle", "x", ONE_MORE, \
+     "length of axis 4 of x (3, 2, 4, 6, 1) is invalid, expected a multiple of 2"}
 /* clang-format on */
 
 #endif

@@ -101,7 +101,7 @@
     X(ht_generate_square_subsequent_mask(LONG), SHAPE, "ht_generate_square_subsequent_mask: ")     \
     X(ht_nn_layer_norm(HT_SHAPE(2, -1)), SHAPE, "ht_nn_layer_norm: shape is (2, -1), expected le") \
     X(ht_upsample(images, &upsample), ARGUMENT,                                                    \
-      "ht_upsample: a length or a scale is out of range")                                          \
+      "ht_upsample: length or scale is out of range, expected 0 to 2^31 - 1")                      \
     X(ht_local_response_norm(images, INT64_C(1) << 59, 1, 1, 1), SHAPE, "ht_local_response_norm:") \
     X(ht_parse_losses(losses, &y, NULL), DEVICE, "ht_parse_losses: ")                              \
     X(ht_parameters_to_vector(apart), DEVICE, "ht_parameters_to_vector: ")                         \

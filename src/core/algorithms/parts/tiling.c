@@ -299,8 +299,8 @@ ht_status ht_tiles_to_global(const ht_tiles *tiles, int rank, const int64_t loca
         index[i] += i == tiles->body->split ? before : 0;
     }
     return right ? HT_SUCCESS
-                 : HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: index is outside of the tiles of rank %d",
-                           what, rank);
+                 : HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                           "%s: index is out of range, expected a tile of rank %d", what, rank);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

@@ -40,9 +40,10 @@ bool ht__csv_separates(char c)
 
 ht_status ht__csv_bad_separator(const char *what, char separator)
 {
-    return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: separator is '%c' (%d), which may be part of a number or a line",
-                         what, separator >= ' ' ? separator : '?', separator);
+    return ht__error_set(
+        HT_ERR_ARGUMENT,
+        "%s: separator is '%c' (%d), expected a character outside of numbers and lines", what,
+        separator >= ' ' ? separator : '?', separator);
 }
 
 /* sign * digits * 10^exponent */

@@ -360,7 +360,7 @@ static ht_status check_arguments(const char *path, const char *name, const char 
         strlen(path) + 64 > HT_PATH_ROOM)
         return ht__error_set(
             HT_ERR_ARGUMENT,
-            "ht_save_hdf5: the name of the file or data set is NULL, empty or too long");
+            "ht_save_hdf5: path or dataset is NULL, empty or too long, expected a name");
     if (mode == NULL || (strcmp(mode, "w") != 0 && strcmp(mode, "a") != 0))
         return ht__error_set(HT_ERR_ARGUMENT,
                              "ht_save_hdf5: mode is \"%s\", expected \"w\" or \"a\"",

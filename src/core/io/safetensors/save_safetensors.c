@@ -33,11 +33,11 @@ static ht_status check_metadata(const job *j)
         const ht_safetensors_text *text = &j->metadata[i];
 
         if (text->key == NULL || text->value == NULL)
-            return ht__error_set(HT_ERR_ARGUMENT, "%s: text %d of the metadata is NULL", j->what,
-                                 i);
-        if (!ht__utf8_check(text->key) || !ht__utf8_check(text->value))
-            return ht__error_set(HT_ERR_ARGUMENT, "%s: text %d of the metadata is not UTF-8",
+            return ht__error_set(HT_ERR_ARGUMENT, "%s: text %d of metadata is NULL, expected UTF-8",
                                  j->what, i);
+        if (!ht__utf8_check(text->key) || !ht__utf8_check(text->value))
+            return ht__error_set(HT_ERR_ARGUMENT,
+                                 "%s: text %d of metadata is invalid, expected UTF-8", j->what, i);
         for (int k = 0; k < i; k++) {
             if (strcmp(j->metadata[k].key, text->key) == 0)
                 return ht__error_set(HT_ERR_ARGUMENT, "%s: the metadata has the key \"%s\" twice",

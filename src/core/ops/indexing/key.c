@@ -106,7 +106,8 @@ static bool take_slice(walk *w, const ht_index *item)
     const bool down = step < 0;
 
     if (step == 0) {
-        HT_FAIL(w->x->comm, HT_ERR_ARGUMENT, "%s: the slice of axis %d has step 0", w->what,
+        HT_FAIL(w->x->comm, HT_ERR_ARGUMENT,
+                "%s: step of the slice of axis %d is 0, expected another integer", w->what,
                 w->axis);
         return false;
     }

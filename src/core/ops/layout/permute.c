@@ -46,7 +46,8 @@ ht_tensor *ht_permute(ht_tensor *x, int count, const int axes[])
     }
     if (!is_permutation(x->body->ndim, order)) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "ht_permute: axes are not a permutation of the %d axes of x", x->body->ndim);
+                "ht_permute: axes is invalid, expected a permutation of the %d axes of x",
+                x->body->ndim);
         return NULL;
     }
     body = ht__body_view(x->body);

@@ -30,7 +30,7 @@ ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count, 
             return NULL;
         if ((gone >> axis & 1) != 0 || (taken >> place & 1) != 0) {
             HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                    "ht_moveaxis: an axis or a place is given twice");
+                    "ht_moveaxis: from or to has an axis twice, expected distinct axes");
             return NULL;
         }
         order[place] = axis;

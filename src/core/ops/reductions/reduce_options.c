@@ -15,7 +15,8 @@ ht_reduce_options ht_reduce_options_default(void)
 
 static bool refused(const char *what, const ht_tensor *x, const char *option)
 {
-    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: the option %s does not apply", what, option);
+    HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: options.%s is set, expected its default", what,
+            option);
     return false;
 }
 

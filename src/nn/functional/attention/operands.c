@@ -106,7 +106,8 @@ static bool check_options(const char *what, ht_tensor *const in[],
     ht_comm *comm = in[QUERY]->body->comm;
 
     if (options->is_causal && in[MASK] != NULL) {
-        HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: attn_mask and is_causal exclude each other", what);
+        HT_FAIL(comm, HT_ERR_ARGUMENT,
+                "%s: attn_mask and is_causal are set, expected at most one of them", what);
         return false;
     }
     if (isinf(options->scale)) {

@@ -47,11 +47,11 @@ static bool check_options(ht_tensor *const in[], const ht_embedding_bag_options 
     if ((unsigned)o->mode > HT_BAG_MAX)
         wrong = "mode is invalid";
     else if (o->mode == HT_BAG_MAX && o->scale_grad_by_freq)
-        wrong = "HT_BAG_MAX does not take scale_grad_by_freq";
+        wrong = "scale_grad_by_freq is true, expected false with HT_BAG_MAX";
     else if (o->mode != HT_BAG_SUM && in[SAMPLE_WEIGHTS] != NULL)
-        wrong = "only HT_BAG_SUM takes per_sample_weights";
+        wrong = "per_sample_weights is set, expected NULL unless mode is HT_BAG_SUM";
     else if (x->ndim == 2 && in[OFFSETS] != NULL)
-        wrong = "indices of two axes do not take offsets";
+        wrong = "offsets is set, expected NULL with indices of two axes";
     if (wrong != NULL) {
         HT_FAIL(x->comm, HT_ERR_ARGUMENT, "ht_embedding_bag: %s", wrong);
         return false;

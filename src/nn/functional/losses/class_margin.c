@@ -52,7 +52,7 @@ static bool check_classes(const char *what, ht_tensor *target, int64_t least, in
         return false;
     if (bad != 0)
         HT_FAIL(target->body->comm, HT_ERR_ARGUMENT,
-                "%s: an element of target is outside of the %lld classes", what,
+                "%s: target has an element out of range, expected one of %lld classes", what,
                 (long long)classes);
     return bad == 0;
 }

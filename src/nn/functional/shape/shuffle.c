@@ -23,8 +23,9 @@ static bool check_divisor(const char *what, const ht_tensor *x, int axis, int64_
 {
     if (divisor >= 1 && x->body->shape[axis] % divisor == 0)
         return true;
-    HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: axis %d of x %s is not a multiple of %lld", what,
-            axis, ht__shape_str(x->body->ndim, x->body->shape), (long long)divisor);
+    HT_FAIL(x->body->comm, HT_ERR_SHAPE,
+            "%s: length of axis %d of x %s is invalid, expected a multiple of %lld", what, axis,
+            ht__shape_str(x->body->ndim, x->body->shape), (long long)divisor);
     return false;
 }
 

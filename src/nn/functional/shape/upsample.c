@@ -43,13 +43,13 @@ static bool check_options(const ht_tensor *x, const ht_upsample_options *o)
     if ((unsigned)o->mode > HT_UPSAMPLE_CUBIC)
         wrong = "mode is invalid";
     else if (o->align_corners && !linear)
-        wrong = "only linear and cubic modes take align_corners";
+        wrong = "align_corners is set, expected only with linear and cubic modes";
     for (int i = 0; i < x->body->ndim - 2 && wrong == NULL; i++) {
         if ((o->length[i] != 0) == (o->scale[i] != 0))
-            wrong = "an axis has both a length and a scale, or neither";
+            wrong = "length and scale of an axis are both set or both 0, expected one of them";
         else if (o->length[i] < 0 || o->length[i] > INT32_MAX ||
                  !(o->scale[i] >= 0 && o->scale[i] < INT32_MAX))
-            wrong = "a length or a scale is out of range";
+            wrong = "length or scale is out of range, expected 0 to 2^31 - 1";
     }
     if (wrong == NULL)
         return true;

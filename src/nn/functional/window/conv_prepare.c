@@ -68,17 +68,17 @@ static bool check_options(const char *what, int spatial, bool transposed, const 
     if ((unsigned)o->padding_mode > HT_PAD_CIRCULAR)
         wrong = "padding_mode is invalid";
     else if (transposed && (o->same || o->padding_mode != HT_PAD_CONSTANT))
-        wrong = "transposed convolutions take neither same nor padding_mode";
+        wrong = "same or padding_mode is set, expected neither in a transposed convolution";
     for (int i = 0; i < spatial && wrong == NULL; i++) {
         if (o->stride[i] < 1 || o->dilation[i] < 1 || o->padding[i] < 0)
-            wrong = "stride or dilation is below 1, or padding is below 0";
+            wrong = "stride, dilation or padding is too small, expected at least 1, 1 and 0";
         else if (o->same && o->stride[i] != 1)
-            wrong = "same requires a stride of 1";
+            wrong = "stride is not 1, expected 1 with options.same";
         else if (o->output_padding[i] < 0 || (!transposed && o->output_padding[i] != 0))
-            wrong = "output_padding is below 0, or the convolution is not transposed";
+            wrong = "output_padding is invalid, expected at least 0, and 0 unless transposed";
         else if (o->output_padding[i] > 0 && o->output_padding[i] >= o->stride[i] &&
                  o->output_padding[i] >= o->dilation[i])
-            wrong = "output_padding must be smaller than stride or dilation";
+            wrong = "output_padding is too large, expected less than stride or dilation";
     }
     if (wrong == NULL)
         return true;

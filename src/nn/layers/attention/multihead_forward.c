@@ -57,7 +57,8 @@ static bool check_inputs(const call *c)
     }
     if (!c->in.is_causal || c->in.attn_mask != NULL)
         return true;
-    HT_FAIL(q->comm, HT_ERR_ARGUMENT, "%s: is_causal needs attn_mask", WHAT);
+    HT_FAIL(q->comm, HT_ERR_ARGUMENT, "%s: attn_mask is NULL, expected a mask with is_causal",
+            WHAT);
     return false;
 }
 

@@ -60,8 +60,10 @@ ht_module *ht_nn_embedding_bag(int64_t rows, int64_t columns,
         HT_SUCCESS)
         return NULL;
     if ((unsigned)data.options.mode > HT_BAG_MAX || data.options.per_sample_weights != NULL) {
-        HT_FAIL(NULL, HT_ERR_ARGUMENT,
-                "ht_nn_embedding_bag: mode is invalid, or per_sample_weights are given");
+        HT_FAIL(
+            NULL, HT_ERR_ARGUMENT,
+            "ht_nn_embedding_bag: mode is invalid or per_sample_weights is set, expected a mode "
+            "and NULL");
         return NULL;
     }
     if (!ht__lookup_check_norm("ht_nn_embedding_bag", NULL, data.options.max_norm,

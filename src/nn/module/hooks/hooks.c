@@ -94,6 +94,7 @@ ht_status ht_module_remove_hook(ht_module *module, uint64_t id)
         memmove(hook, hook + 1, (size_t)(module->hook_count - i) * sizeof *hook);
         return HT_SUCCESS;
     }
-    return HT_FAIL(NULL, HT_ERR_ARGUMENT, "ht_module_remove_hook: no hook has the id %llu",
+    return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                   "ht_module_remove_hook: id is %llu, expected that of a hook",
                    (unsigned long long)id);
 }

@@ -29,7 +29,8 @@ static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *co
     ht_status status;
 
     if (all == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: DASO and the communicator are NULL", name);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: daso and comm are NULL, expected one of them",
+                       name);
     status = check_mine(module, daso, comm);
     return ht__agree(name, all, status);
 }

@@ -24,8 +24,11 @@ ht_data_parallel_options ht_data_parallel_options_default(void)
 static ht_status check_devices(const ht_data_parallel_options *o)
 {
     if (o->device_id_count < 0 || (o->device_id_count > 0 && o->device_ids == NULL))
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: device_ids is NULL or has %d entries", what,
-                             o->device_id_count);
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: device_ids is NULL or device_id_count is negative (%d), expected an array of "
+            "that length",
+            what, o->device_id_count);
     if (o->device_id_count > 1)
         return ht__error_set(
             HT_ERR_UNSUPPORTED,
@@ -55,8 +58,11 @@ ht_status ht__dp_check_options(const ht_data_parallel_options *o)
         return ht__error_set(HT_ERR_ARGUMENT, "%s: accumulation_steps is %d, expected 1 or more",
                              what, o->accumulation_steps);
     if (o->optimizer_count < 0 || (o->optimizer_count > 0 && o->optimizers == NULL))
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", what,
-                             o->optimizer_count);
+        return ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: optimizers is NULL or optimizer_count is negative (%d), expected an array of "
+            "that length",
+            what, o->optimizer_count);
     for (int i = 0; i < o->optimizer_count; i++) {
         if (o->optimizers[i] == NULL)
             return ht__error_set(HT_ERR_ARGUMENT, "%s: optimizers[%d] is NULL", what, i);

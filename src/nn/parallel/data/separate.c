@@ -61,8 +61,10 @@ static ht_status check_optimizers(ht_module *module, ht_comm *comm, int count,
                                   ht_optimizer *const optimizers[])
 {
     if (count < 0 || (count > 0 && optimizers == NULL))
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers is NULL or has %d entries", name,
-                       count);
+        return HT_FAIL(
+            comm, HT_ERR_ARGUMENT,
+            "%s: optimizers is NULL or count is negative (%d), expected an array of that length",
+            name, count);
     for (int i = 0; i < count; i++) {
         if (optimizers[i] == NULL)
             return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: optimizers[%d] is NULL", name, i);

@@ -197,7 +197,7 @@ static void bad_arguments_of_savers(void **state)
     assert_int_equal(ht_safetensors_save_ext(map, path, 2, twice, HT_COMM_WORLD), HT_ERR_ARGUMENT);
     assert_message("the metadata has the key \"a\" twice");
     assert_int_equal(ht_safetensors_save_ext(map, path, 1, none, HT_COMM_WORLD), HT_ERR_ARGUMENT);
-    assert_message("text 0 of the metadata is NULL");
+    assert_message("text 0 of metadata is NULL, expected UTF-8");
     assert_int_equal(ht_safetensors_save_ext(map, path, -1, none, HT_COMM_WORLD), HT_ERR_ARGUMENT);
     assert_message("count is -1, expected at least 0");
     if (ht_test_size > 1) {

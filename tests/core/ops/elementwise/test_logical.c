@@ -293,11 +293,11 @@ static void options_that_do_not_apply_are_refused(void **state)
     (void)state;
     o.initial = &one;
     HT_TEST_EXPECT_ERROR(ht_all_ext(x, &o), HT_ERR_ARGUMENT,
-                         "ht_all_ext: the option initial does not apply");
+                         "ht_all_ext: options.initial is set, expected its default");
     o = ht_reduce_options_default();
     o.where = x;
     HT_TEST_EXPECT_ERROR(ht_any_ext(x, &o), HT_ERR_ARGUMENT,
-                         "ht_any_ext: the option where does not apply");
+                         "ht_any_ext: options.where is set, expected its default");
     o = ht_reduce_options_default();
     o.dtype = HT_INT32;
     HT_TEST_EXPECT_ERROR(ht_any_ext(x, &o), HT_ERR_ARGUMENT, "ht_any_ext: the option dtype");

@@ -76,7 +76,7 @@ static void dtypes_are_those_of_the_addition(void **state)
     o.dtype = HT_COMPLEX64;
     assert_int_equal(ht_tensor_dtype(ht_var_ext(x, &o)), HT_FLOAT32);
     HT_TEST_EXPECT_ERROR(ht_max_ext(x, &o), HT_ERR_ARGUMENT,
-                         "ht_max_ext: the option dtype does not apply");
+                         "ht_max_ext: options.dtype is set, expected its default");
     o.dtype = HT_BOOL;
     HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_DTYPE, "expected a numeric one");
     o.dtype = HT_INT32;
@@ -101,7 +101,7 @@ static void deviations_take_off_degrees(void **state)
         assert_true(isinf(ht_item(ht_var_ext(x, &o))));
         o.ddof = 5;
         assert_true(isinf(ht_item(ht_var_ext(x, &o))));
-        HT_TEST_EXPECT_ERROR(ht_mean_ext(x, &o), HT_ERR_ARGUMENT, "option ddof does not apply");
+        HT_TEST_EXPECT_ERROR(ht_mean_ext(x, &o), HT_ERR_ARGUMENT, "options.ddof is set");
         if (split == 0)
             break;
     }
@@ -126,7 +126,7 @@ static void initial_values(void **state)
     ht_test_expect(ht_prod_ext(none, &o), (double[]){3, 3}, 0);
     assert_true(ht_item_ext(ht_prod_ext(x, &o)).integer == INT64_MAX - 17); /* modulo 2^64 */
     assert_true(ht_item(ht_min_ext(x, &o)) == 1);
-    HT_TEST_EXPECT_ERROR(ht_argmax_ext(x, &o), HT_ERR_ARGUMENT, "option initial does not apply");
+    HT_TEST_EXPECT_ERROR(ht_argmax_ext(x, &o), HT_ERR_ARGUMENT, "options.initial is set");
     o.initial = &half;
     HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_DTYPE,
                          "options.initial is 0.5, of a higher kind");
@@ -196,9 +196,9 @@ static void masks(void **state)
         ht_test_expect(ht_std_ext(x, &o), (double[]){0.5, NAN, 2}, 1e-15);
         o.ddof = 1;
         ht_test_expect(ht_var_ext(x, &o), (double[]){0.5, NAN, 8}, 1e-15);
-        HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_ARGUMENT, "option ddof does not apply");
+        HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_ARGUMENT, "options.ddof is set");
         o.ddof = 0;
-        HT_TEST_EXPECT_ERROR(ht_max_ext(x, &o), HT_ERR_ARGUMENT, "option where does not apply");
+        HT_TEST_EXPECT_ERROR(ht_max_ext(x, &o), HT_ERR_ARGUMENT, "options.where is set");
         o.where = x;
         HT_TEST_EXPECT_ERROR(ht_sum_ext(x, &o), HT_ERR_DTYPE, "options.where is float64");
         o.where = ht_ones(HT_SHAPE(2, 2), HT_BOOL, HT_NONE);

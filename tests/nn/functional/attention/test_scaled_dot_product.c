@@ -175,7 +175,7 @@ static void bad_options_are_errors(void **state)
     options.attn_mask = ht_ones(HT_SHAPE(2), HT_BOOL, HT_NONE);
     REFUSED(x, x, HT_ERR_SHAPE, "query is (2, 4, 3, 2), attn_mask is (2,): it does not broadcast");
     options.is_causal = true;
-    REFUSED(x, x, HT_ERR_ARGUMENT, "attn_mask and is_causal exclude each other");
+    REFUSED(x, x, HT_ERR_ARGUMENT, "attn_mask and is_causal are set, expected at most one of them");
 #undef REFUSED
 }
 

@@ -116,16 +116,18 @@ static void bad_inputs_are_errors(void **state)
             "value is (2, 2, 4), expected");
     REFUSED(ht_value_tensors(HT_LIST(ht_tensor *, x, x, x, x)), HT_ERR_SHAPE,
             "ht_nn_multihead_attention: key_padding_mask is (3, 2, 4), expected (2, 3)");
-    REFUSED(map, HT_ERR_ARGUMENT, "ht_nn_multihead_attention: the inputs lack 'query'");
+    REFUSED(map, HT_ERR_ARGUMENT,
+            "ht_nn_multihead_attention: inputs has no entry 'query', expected one");
     ht_value_set(map, "query", ht_value_tensor(x));
     ht_value_set(map, "is_causal", ht_value_number(1));
-    REFUSED(map, HT_ERR_ARGUMENT, "ht_nn_multihead_attention: is_causal needs attn_mask");
+    REFUSED(map, HT_ERR_ARGUMENT,
+            "ht_nn_multihead_attention: attn_mask is NULL, expected a mask with is_causal");
     ht_value_set(map, "attn_mask", ht_value_tensor(mask));
     REFUSED(map, HT_ERR_SHAPE, "ht_nn_multihead_attention: attn_mask is (2, 2), expected (3, 3)");
     ht_value_set(map, "attn_mask", ht_value_tensor(ht_astype(mask, HT_INT32)));
     REFUSED(map, HT_ERR_DTYPE, "attn_mask is int32, expected bool or a floating dtype");
     ht_value_set(map, "mask", ht_value_tensor(mask));
-    REFUSED(map, HT_ERR_ARGUMENT, "the inputs have 'mask', which is not one of its inputs");
+    REFUSED(map, HT_ERR_ARGUMENT, "inputs has 'mask', expected only names of its inputs");
     ht_release(module);
     module = ht_nn_transformer(4, 2, NULL);
     REFUSED(ht_value_tensors(HT_LIST(ht_tensor *, x, bad)), HT_ERR_SHAPE,

@@ -61,7 +61,7 @@ static void padding_that_keeps_lengths(void **state)
     ht_test_expect(ht_conv2d(x, w, NULL, &o), (double[]){20, 31, 42, 3}, 0);
     o.stride[1] = 2;
     HT_TEST_EXPECT_ERROR(ht_conv2d(x, w, NULL, &o), HT_ERR_ARGUMENT,
-                         "ht_conv2d: same requires a stride of 1");
+                         "ht_conv2d: stride is not 1, expected 1 with options.same");
 }
 
 static void pooling(void **state)
@@ -268,11 +268,11 @@ static void bad_convolutions_are_errors(void **state)
     o.same = true;
     o.stride[0] = 2;
     HT_TEST_EXPECT_ERROR(ht_conv1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
-                         "ht_conv1d: same requires a stride of 1");
+                         "ht_conv1d: stride is not 1, expected 1 with options.same");
     o = ht_conv_options_default();
     o.output_padding[0] = 1;
     HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_ARGUMENT,
-                         "output_padding must be smaller than stride or dilation");
+                         "output_padding is too large, expected less than stride or dilation");
     o = ht_conv_options_default();
     o.padding[0] = 4;
     HT_TEST_EXPECT_ERROR(ht_conv_transpose1d(x, w, NULL, &o), HT_ERR_SHAPE,
@@ -374,7 +374,7 @@ static void columns_refuse_options_of_pooling(void **state)
         HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){4, 4}, &o), HT_ERR_ARGUMENT, expected);
     }
     HT_TEST_EXPECT_ERROR(ht_fold(columns, (int64_t[]){-1, 4}, NULL), HT_ERR_SHAPE,
-                         "ht_fold: shape (0, 1, -1, 4) has a negative length");
+                         "ht_fold: shape is (0, 1, -1, 4), expected lengths of at least 0");
     none.kernel[0] = 0;
     HT_TEST_EXPECT_ERROR(ht_unfold(image, &none), HT_ERR_ARGUMENT,
                          "ht_unfold: kernel is (0, 1), expected at least 1");

@@ -248,7 +248,7 @@ static void test_refused_options(void **state)
     assert_refused(net, NULL, &options, "is on cpu:0, but device_ids names 1");
     options = ht_data_parallel_options_default();
     options.optimizer_count = 1;
-    assert_refused(net, NULL, &options, "optimizers is NULL or has 1 entries");
+    assert_refused(net, NULL, &options, "optimizers is NULL or optimizer_count is negative (1)");
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(net);
     ht_release(other);
