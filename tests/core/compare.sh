@@ -120,7 +120,7 @@ says 'two calls of one family' \
     "ht: ranks 0-2: collective calls: the call is ht_bcast on one rank and ht_allreduce on another, $alike (HT_DEBUG_COLLECTIVE=1 names them)" \
     3 "$program" operation
 
-# One rank that behaves as many do.
+# One rank that makes the calls of many.
 succeeds 'one rank mixes communicators' 1 "$program" mixed
 succeeds 'one as many trains' 1 env HT_DEBUG_ONE_AS_MANY=1 "$program" train
 launch 1 env HT_DEBUG_ONE_AS_MANY=1 "$program" mixed

@@ -158,7 +158,7 @@ static int64_t damage(int64_t number, char *text, size_t room)
 
 enum { REFUSED, LOADED, DIFFERENT, SILENT };
 
-/* In a process of its own, which ends with what came of it. */
+/* In a separate process, whose exit status is the result. */
 static void load(void)
 {
     const char *message;

@@ -109,7 +109,7 @@ static int add_float32(void *stream, const ht_kernel_call *call)
     return 0;
 }
 
-/* Where the n-th of the reduced elements stands, counted row by row. */
+/* The position of the n-th of the reduced elements, counted row by row. */
 static int64_t reduced_offset(const ht_reduction *r, int64_t n)
 {
     int64_t at = 0;

@@ -79,7 +79,7 @@ for room in $((size + 500000)) $((2 * size)); do # it reserves a little more tha
     check "room for $room bytes, of which one file takes $size"
 done
 
-# Another program takes whatever is left, again and again: between saves, too, so that all may pass.
+# Another program takes all remaining space, again and again, also between saves, so that all saves may pass.
 fill() {
     while :; do
         dd if=/dev/zero of=disk/other bs=65536 2>/dev/null

@@ -58,7 +58,7 @@ static void use_released(const char *how)
         ht_tensor_size(weight);
 }
 
-/* All that is right, and more objects than are held back. */
+/* Correct uses only, with more objects than the quarantine keeps. */
 static void use_well(void)
 {
     ht_tensor *kept = ht_retain(ones()), *returned;

@@ -12,7 +12,7 @@
 #include "ht/manipulations.h"
 #include "ht/signals.h"
 
-/* For tests/core/jobs.sh, which stops this rank, or asks it to go on. */
+/* For tests/core/jobs.sh, which stops this rank, or continues it. */
 static void print_pid(void)
 {
     ht_stop_signals_catch();
@@ -139,7 +139,7 @@ static int allocate(void)
     return ht_finalize();
 }
 
-/* Messages from rank 0 to rank 1 and back, which must take as many seconds in all, at least. */
+/* Messages from rank 0 to rank 1 and back, which must take at least `least` seconds in all. */
 static int round_trips(int count, double least)
 {
     double seconds = MPI_Wtime();
@@ -198,7 +198,7 @@ static void fail(const char *how)
     }
     if (strcmp(how, "early") == 0 && rank == 1)
         exit(ht_finalize());
-    if (strcmp(how, "unread") == 0) { /* too long for MPI to take it and go on */
+    if (strcmp(how, "unread") == 0) { /* too long for MPI to return before it is received */
         if (rank == 1)
             ht_bsend(world, ht_zeros(HT_SHAPE(1 << 20), HT_FLOAT32, HT_LOCAL), 0, 3);
         exit(ht_finalize());

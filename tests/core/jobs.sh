@@ -1,5 +1,5 @@
 #!/bin/sh
-# How programs start MPI and libht together, and how jobs end that fail: tests/core/job.c.
+# How programs start MPI and libht, and how failing jobs end: tests/core/job.c.
 set -u
 
 # shellcheck source=tests/core/launch.sh
@@ -63,7 +63,7 @@ says 'one of 16 is named' \
     "ht: ranks 0, 2-15: ht_barrier: the other ranks did not arrive within 10 s (HT_TIMEOUT); not heard from: rank 1; rank 1 does not answer" \
     16 env HT_TIMEOUT=10 "$job" stopped
 
-# A job that is suspended for longer than its deadline, while rank 0 waits for rank 1, goes on.
+# A job that is suspended for longer than its deadline, while rank 0 waits for rank 1, continues.
 background 2 env HT_TIMEOUT=5 "$job" suspended
 within_limit printed 2 . "$job_out"
 pids=$(cat "$job_out")
@@ -81,8 +81,8 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
-# Long before the deadline, one rank says who is waited for; the job goes on. A second rank that said
-# so too would do it at about the same time.
+# Long before the deadline, one rank logs the rank that it waits for; the job continues. A second rank that said so too
+# would do it at about the same time.
 background 3 env HT_TIMEOUT=60 HT_LOG=warn "$job" slow
 within_limit printed 1 'has waited for other ranks' "$job_err"
 sleep 2

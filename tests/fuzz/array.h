@@ -14,7 +14,7 @@ struct memory {
     bool tracked;        /* some element depends on a leaf */
     bool saved;          /* a graph may have kept its values */
     int views;           /* arrays over it */
-    bool frozen;         /* who else would see a write is not known: there are none */
+    bool frozen;         /* other owners that would see a write are unknown: there are none */
 };
 
 struct array {

@@ -20,7 +20,7 @@ static struct number real_function(ht_dtype dtype, struct number a, double y, do
     return finish(dtype, r, a.err > 0 ? err : 0, 4);
 }
 
-/* --- Jumps: known where the error reaches none --- */
+/* --- Jumps: known unless the error reaches one --- */
 
 static struct number step(ht_dtype dtype, struct number a, double (*f)(double))
 {

@@ -182,7 +182,7 @@ static ht_module *new_net(void)
     return ht_nn_sequential(sizeof layers / sizeof *layers, layers);
 }
 
-/* A step that fails does so on all ranks: they stop together. */
+/* A step that fails does so on all ranks: they stop at the same step. */
 static bool step(ht_module *dp, ht_optimizer *optimizer, const ht_batch *batch)
 {
     ht_scope *scope = ht_scope_open();

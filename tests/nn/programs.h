@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of the core and one that trains, which use most of the library and go on whatever
- * fails. They return the first error, whose message is here. For tests in which memory runs out. */
+/* A program of the core and one that trains, which use most of the library and continue after any
+ * failure. They return the first error, whose message is here. For tests in which memory runs out.
+ */
 #ifndef HT_TEST_PROGRAMS_H
 #define HT_TEST_PROGRAMS_H
 

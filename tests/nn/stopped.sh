@@ -39,8 +39,8 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
-# All ranks stopped for longer than the deadline, and continued: they go on, in step, until one of
-# them is asked to end.
+# All ranks stopped for longer than the deadline, and continued: they run on, in step, until one of them is asked to
+# end.
 background 3 env HT_TIMEOUT=5 "$program" 100000000 ''
 within_limit printed 3 . "$job_out"
 pids=$(cat "$job_out")

@@ -1,7 +1,7 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
 /* Memory for a tensor runs out at every place of two programs in turn, under HT_ERRORS_RETURN: they
- * come to their end with the error, and nothing is left behind. */
+ * end with the error, and leave no object. */
 #include "core/base/base.h"
 #include "ht_test.h"
 

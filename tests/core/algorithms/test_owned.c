@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Results are tensors of their own, not views: they can be resplit and written in place. */
+/* Results are not views: they can be resplit and written in place. */
 #include "core/algorithms/factor/matrices_test.h"
 
 #include "core/tensor/tensor.h"

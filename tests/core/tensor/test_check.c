@@ -20,7 +20,7 @@ static void a_shape_without_elements_has_bounds_too(void **state)
                          "has 2^59 elements or more along the axes that are not empty");
 }
 
-/* More than a process can address, which all ranks see: none ends the job. */
+/* More elements than a process can address: all ranks get the error, and the job continues. */
 static void sizes_without_memory_are_an_error_of_all_ranks(void **state)
 {
     const int64_t many = (int64_t)1 << 51;

@@ -216,8 +216,8 @@ static void communication_into_a_graph_is_refused(void **state)
     assert_int_equal(ht_bcast(HT_COMM_WORLD, x, 0), HT_SUCCESS); /* a leaf's new values */
 }
 
-/* On the root, too, though nothing changes there: or it alone would go on to what the others wait
- * for. */
+/* On the root, too, although nothing changes there: otherwise it alone would continue and wait for
+ * the others. */
 static void a_bcast_counts_as_a_write_on_every_rank(void **state)
 {
     ht_tensor *x = leaf(1, four, HT_NONE, 17), *y = ht_mul(x, x);

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Whether memory is contiguous, channels-last or can be looked at in another shape is the same on
- * all ranks, whatever their parts look like. */
+/* Whether memory is contiguous, channels-last or viewable in another shape is the same on all
+ * ranks, for any parts. */
 #include <string.h>
 
 #include "core/ops/ops.h"

@@ -92,7 +92,7 @@ static void resplit_in_place_takes_the_gradient_along(void **state)
     }
 }
 
-/* Nothing is written, so graphs and views that need x go on. */
+/* Nothing is written, so graphs and views that need x stay valid. */
 static void resplit_in_place_to_the_same_split_does_nothing(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@
 
 static char base[64];
 
-/* Every rank has a name of its own, though each appends its number too. */
+/* Each rank uses a different name, although libht appends the rank, too. */
 static void start_file(void)
 {
     snprintf(base, sizeof base, "/tmp/ht-timeline-%ld", (long)getpid());
@@ -250,7 +250,7 @@ static void end_timed(int span, bool drawn, double at[2])
     at[1] = now();
 }
 
-/* A wait inside a layer is not counted as the layer's, nor twice. */
+/* A wait inside a layer is not counted as the layer's, and is counted once. */
 static void test_parts_add_up_to_the_wall_time(void **state)
 {
     struct bounds wall = {0}, forward = {0}, exposed = {0}, loader = {0};

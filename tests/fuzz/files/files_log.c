@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records of runs: rows in files to the letter, runs that go on from anywhere, and files of others
- * under the same names. */
+ * Records of runs: exact rows in files, runs that resume from any point, and files of other
+ * programs under the same names. */
 #include "fuzz/files/files.h"
 
 #include <fcntl.h>
@@ -68,7 +68,8 @@ static void add_text(const char *path, const char *mode, const char *text)
     fclose(file);
 }
 
-/* The shortest that reads back: the values are halves, whatever the locale has for a point. */
+/* The shortest text that reads back: the values are halves, and the locale may have another decimal
+ * point. */
 static void value_text(char text[32], double value)
 {
     snprintf(text, 32, "%s%d%s", value < 0 ? "-" : "", (int)(value < 0 ? -value : value),

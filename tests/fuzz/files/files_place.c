@@ -318,7 +318,7 @@ static void load_earlier(struct files *files, const uint64_t n[])
     check_loaded(files, value, age < AGES ? &model.at[age] : NULL);
 }
 
-/* A module that has none of it takes nothing. */
+/* A module without any of its entries loads nothing. */
 static void load_as_module(struct files *files, const uint64_t n[])
 {
     ht_module *net = ht_nn_linear(2, 3);

@@ -451,7 +451,7 @@ static void save_and_load(struct files *files, const uint64_t n[])
     if (expect(files, "ht_load", status_of(y), HT_SUCCESS) != HT_SUCCESS)
         return;
     if (shape[0] == 0 && n[0] % 3 == 1)
-        return; /* no row tells how many columns there were */
+        return; /* without a row the number of columns is unknown */
     if (ht_equal(x, ht_resplit(y, HT_NONE), &same) != HT_SUCCESS || !same)
         wrong(files, "other elements came back");
 }

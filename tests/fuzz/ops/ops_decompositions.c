@@ -237,7 +237,7 @@ static ht_status check_hsvd(ht_tensor *x)
     return HT_SUCCESS;
 }
 
-/* The columns of x in two parts, the first of which come to none. */
+/* The columns of x in two parts, the first of which may be empty. */
 static ht_status check_isvd(ht_tensor *x)
 {
     const ht_dtype dtype = ht_tensor_dtype(x);

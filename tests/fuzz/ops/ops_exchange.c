@@ -16,7 +16,7 @@ static bool generate_any(struct run *run, const struct op *op, struct statement 
     return s->arg[0] >= 0;
 }
 
-/* x described by its parts, each of them lent and borrowed, and put together again. */
+/* x described by its parts, each of which is lent and borrowed, and joined again. */
 static ht_tensor *through_others(ht_tensor *x)
 {
     ht_partitioned description;

@@ -69,8 +69,8 @@ static bool view_in_shape(const struct array *x, struct array *y)
     return true;
 }
 
-/* y has the elements of x in its shape: x itself, a view or a copy, the same on all ranks. Which,
- * the memory tells. */
+/* y has the elements of x in its shape: x itself, a view or a copy, the same on all ranks. The
+ * memory shows which. */
 static int view_or_copy(struct run *run, const struct statement *s, struct array *out,
                         struct outcome outcome)
 {
@@ -114,7 +114,7 @@ static int view_or_copy(struct run *run, const struct statement *s, struct array
             a.d = NULL;
         array_set(&y, i, a);
     }
-    if (array_size(x) == 0) { /* no memory tells: the program leaves these two as they are */
+    if (array_size(x) == 0) { /* memory does not show it: the program leaves these two unchanged */
         x->memory->views++;
         y.memory->views++;
         y.read_only = x->read_only;
@@ -249,7 +249,7 @@ static struct outcome call_resplit(struct run *run, const struct statement *s)
     return seen(ht_resplit(tensor_of(run, s, 0), s->split));
 }
 
-/* The split that it has: x itself; any other: memory of its own. */
+/* The split that it has: x itself; any other: new memory. */
 static int reference_resplit(struct run *run, const struct statement *s, struct array *out)
 {
     int split = s->split;

@@ -256,7 +256,7 @@ static struct outcome call_column(struct run *run, const struct statement *s)
     return made(ht_copy(ht_tensor_grad(x)));
 }
 
-/* 1 where the greater of two stands, of equals the first. */
+/* 1 at the greater of two elements, or at the first of equal ones. */
 static int reference_column(struct run *run, const struct statement *s, struct array *out)
 {
     const int64_t shape[] = {1, 1, 1, 2 * s->n[1]};

@@ -104,7 +104,7 @@ static ht_tensor *other_shape(ht_tensor *grad, void *user)
     return ht_expand_dims(grad, 0);
 }
 
-/* In a graph of its own: what the backward pass has reached before may have its gradient. */
+/* In a new graph, because a backward pass may have reached the other one. */
 static ht_status other_replacement(ht_tensor *x)
 {
     const int64_t shape[] = {3};

@@ -58,7 +58,7 @@ static struct line line_of(const struct array *x, int axis, int64_t i)
     return line;
 }
 
-/* from[i]: where the i-th element in order stands in the line. */
+/* from[i]: the place of the i-th element in order in the line. */
 static void sort_line(const struct array *x, struct line line, bool descending, int64_t from[])
 {
     for (int64_t i = 0; i < line.n; i++) {

@@ -28,7 +28,7 @@ static struct array taken(struct run *run, const struct array *x, int ndim, cons
 
 enum { MOST = 4000 }; /* elements of a result */
 
-/* Where the element of x at these coordinates stands in row-major order. */
+/* The position of the element of x at these coordinates in row-major order. */
 static int64_t ravel(const struct array *x, const int64_t at[])
 {
     int64_t index = 0;

@@ -230,7 +230,7 @@ static int reference_relu(struct run *run, const struct statement *s, struct arr
     if (x->dtype == HT_BOOL || kind_of(x->dtype) == KIND_COMPLEX)
         return WANT_FAILURE;
     want = check_write(run, s, NULL);
-    needs = needs_gradient(run, x); /* then it asks for a tensor of its own */
+    needs = needs_gradient(run, x); /* then it asks for new memory */
     if (run->recording && x->view &&
         (needs == NEEDS || (needs == NEEDS_PERHAPS && run->status == HT_ERR_STATE)))
         return HT_ERR_STATE;
@@ -374,8 +374,8 @@ static struct outcome call_resplit(struct run *run, const struct statement *s)
     return done(ht_resplit_(tensor_of(run, s, 0), s->split));
 }
 
-/* Replaces the body, unless it has that split: a view is not to be parted from its memory, nor the
- * result of an operation from its history. Views of the old body go on with the old memory. */
+/* Replaces the body, unless it has that split. A view must keep its memory, and the result of an
+ * operation its history. Views of the old body keep the old memory. */
 static int reference_resplit(struct run *run, const struct statement *s, struct array *out)
 {
     struct variable *x = &run->vars[s->arg[0]];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loaders: every row exactly once in an epoch, with its values; an epoch interrupted anywhere goes
- * on with the rows that were to come. */
+ * Loaders: every row exactly once in an epoch, with its values; an epoch interrupted anywhere
+ * continues with the remaining rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -162,7 +162,7 @@ static void update(struct training *t, bool last, bool skipped)
     zero(t, false);
 }
 
-/* All ranks' batches, each with what it counts for, as one loss; through batch norm together. */
+/* All ranks' batches, each with its weight, as one loss; one batch norm sees them all. */
 static ht_tensor *loss_of_all(struct training *t, int pass)
 {
     ht_tensor *sum = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Objects around a model in training: a schedule of the learning rate, a metric, a second model
- * with a wrapper of its own, a communication hook. */
+ * Objects around a model in training: a schedule of the learning rate, a metric, a second wrapped
+ * model, a communication hook. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,7 +19,7 @@ static const struct {
 
 static struct notes one, blocking, flowing, resumed;
 
-/* Settings that go together. */
+/* Makes the settings consistent. */
 static void settle(struct plan *plan)
 {
     int *k = plan->knob;

@@ -30,7 +30,7 @@ static ht_tensor *net_forward(ht_module *self, ht_tensor *x)
 
 static const ht_module_type net_type = {.name = "net", .forward = net_forward};
 
-/* The same values whatever the library draws. */
+/* The same values, independent of the library's draws. */
 static void set_parameter(const char *name, ht_tensor *parameter, void *user)
 {
     uint64_t seed = *(uint64_t *)user;

@@ -12,7 +12,7 @@
 
 static const int64_t classes = 3, rows = 2;
 
-/* The loss of two rows, the second of which is of a class that there is not. */
+/* The loss of two rows, the second of which has an invalid class. */
 static ht_tensor *bad_loss(ht_tensor *x)
 {
     return ht_nll_loss(ht_log_softmax(x, 1),
@@ -75,7 +75,7 @@ static void a_wait_for_the_device_reports_the_fault(void **state)
     end();
 }
 
-/* Whether step() or the next wait tells, the parameter is what it was. */
+/* The parameter is unchanged, whether step() or the next wait reports the fault. */
 static void an_optimizer_does_not_update_after_a_fault(void **state)
 {
     ht_tensor *x;

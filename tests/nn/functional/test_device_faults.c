@@ -1,7 +1,8 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* A device that fails in any one of its calls (tests/backends/lagging): training tells, or comes to
- * the numbers that it comes to without. On several ranks a device's failure ends the job. */
+/* A device that fails in any one of its calls (tests/backends/lagging): training reports it, or
+ * ends with the numbers of a run without a failure. On several ranks a device's failure ends the
+ * job. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -67,9 +67,9 @@ static ht_tensor *input_arrives(ht_tensor *grad, void *user)
     return NULL;
 }
 
-/* A reducer hears of a layer's weight before the gradient of the layer's input is there, and sends
- * it meanwhile. A program's hook may change the weight, which that gradient is made of: it comes
- * after the layer. */
+/* A reducer gets a layer's weight gradient before that of the layer's input is there, and sends it
+ * meanwhile. A program's hook may change the weight, which that gradient is made of: it comes after
+ * the layer. */
 static void test_weights_of_a_linear_layer_come_first(void **state)
 {
     (void)state;

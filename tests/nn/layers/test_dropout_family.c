@@ -27,7 +27,7 @@ static void check_channels(ht_module *layer, int ndim, const int64_t shape[], do
     ht_release(layer);
 }
 
-/* In place of x stands a (-alpha) + b, for p = 0.5. */
+/* A dropped x becomes a (-alpha) + b, for p = 0.5. */
 static double alpha_dropped(void)
 {
     const double alpha = 1.7580993408473766, a = 1 / sqrt((alpha * alpha * 0.5 + 1) * 0.5);

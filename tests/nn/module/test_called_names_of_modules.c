@@ -48,7 +48,7 @@
     X(ht_nn_init_dirac(ht_ones(HT_SHAPE(2, 2, 2), HT_FLOAT32, HT_NONE), 1234567), ARGUMENT,       \
       "ht_nn_init_dirac: groups is 1234567, expected")
 
-/* Constructors, whose long forms have names of their own. */
+/* Constructors whose long forms have other names. */
 #define LAYERS(X)                                                                                  \
     X(ht_nn_linear_ext(0, 1, true), "ht_nn_linear_ext: in_features is 0, expected at least 1")     \
     X(ht_nn_linear(0, 1), "ht_nn_linear: in_features is 0, expected at least 1")                   \

@@ -30,7 +30,7 @@ static ht_value *after(ht_module *module, ht_value *inputs, ht_value *output, vo
     return run(output, user);
 }
 
-/* Registers both kinds, of which one fails, and hooks behind them. */
+/* Registers both kinds, one of which fails, and hooks behind them. */
 static void register_hooks(ht_module *module, bool pre, bool fails, bool returns,
                            struct hook hooks[4])
 {
@@ -90,7 +90,7 @@ static void an_error_from_before_the_pass_is_kept(void **state)
     ht_release(net);
 }
 
-/* A layer that waits for every rank stands behind the hook. */
+/* A layer that waits for every rank follows the hook. */
 static void an_error_of_one_rank_is_told_inside_a_wrapper(void **state)
 {
     const bool fails = ht_test_rank == ht_test_size - 1;

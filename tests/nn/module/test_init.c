@@ -138,7 +138,7 @@ static ht_status orthogonal(ht_tensor *x)
     return ht_nn_init_orthogonal(x, 2);
 }
 
-/* An element has the same value whatever the split. */
+/* An element has the same value for any split. */
 static void test_splits(void **state)
 {
     (void)state;
@@ -177,7 +177,8 @@ static void test_orthogonal(void **state)
     }
 }
 
-/* Each column has as many zeros as the sparsity says, rounded up; the draws are those of any split. */
+/* The number of zeros in each column is the sparsity times its length, rounded up; the draws are
+ * the same for any split. */
 static void test_sparse(void **state)
 {
     const int64_t shape[] = {25, 8};

@@ -1,7 +1,7 @@
 /* ranks 1 2 */
 /* SPDX-License-Identifier: MIT */
 /* The module tree: names, sharing, hooks, replacing, cloning and printing, on a user-defined module
- * of two inputs that holds children, a parameter of its own and a buffer. */
+ * of two inputs that has children, a parameter and a buffer. */
 #include <stdio.h>
 #include <string.h>
 

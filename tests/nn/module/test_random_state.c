@@ -67,7 +67,7 @@ static void every_rank_continues_its_draws(void **state)
     ht_release(again);
 }
 
-/* The counters of more ranks than there are now: all go on after the largest. */
+/* The counters of more ranks than there are now: all continue after the largest. */
 static void on_other_ranks_no_draw_comes_twice(void **state)
 {
     ht_module *net = new_net();

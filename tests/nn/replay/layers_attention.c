@@ -53,7 +53,7 @@ static ht_module *layer_transformer_encoder(replay_run *r)
                                      (int)INTEGER("num_layers", 0), NULL);
 }
 
-/* The layer's output for the operands of these names, of which those not given are left out. */
+/* The layer's output for the operands of these names; missing ones are left out. */
 static ht_value *output(replay_run *r, const char *const names[])
 {
     ht_value *map = ht_value_map();

@@ -230,7 +230,7 @@ static ht_tensor *result_of(replay_run *r, const replay_function *f)
     return f->call != NULL ? f->call(r) : ht_forward(r->layer, replay_in(r, "input"));
 }
 
-/* Whether the case holds in this run; r->why tells if it is left out. */
+/* Whether the case applies in this run; r->why has the reason if it is left out. */
 static bool holds(replay_run *r, const replay_function *f)
 {
     ht_scope *scope = ht_scope_open();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Replays the samples of PyTorch's databases, which tests/golden/make_torch_db.py has stored: a case
- * is the call of a function, with what PyTorch computes. A run is a case in one dtype, layout and
- * split. */
+ * Replays the samples of PyTorch's databases, which tests/golden/make_torch_db.py has stored: a
+ * case is the call of a function, with what PyTorch computes. A run is a case in one dtype, layout
+ * and split. */
 #ifndef HT_NN_REPLAY_H
 #define HT_NN_REPLAY_H
 
@@ -88,8 +88,8 @@ double replay_entry(replay_run *r, const char *key, int index, double otherwise)
 double replay_number(replay_run *r, const char *key, double otherwise);
 const char *replay_word(replay_run *r, const char *key, const char *otherwise);
 
-/* The setting of this name, a number for each of up to `most` axes; one number stands for all.
- * Returns how many there are; 0 if it is not given or a word. */
+/* The setting of this name, a number for each of up to `most` axes; one number is for all. Returns
+ * how many there are; 0 if it is not given or a word. */
 int replay_list(replay_run *r, const char *key, int most, int64_t list[]);
 
 /* The reduction of a loss; one that does not exist if PyTorch has none of this name. */

@@ -119,8 +119,8 @@ static void test_one_rank_shares_its_devices(void **state)
 
 enum { NORM_VALUES = IN * IN + 3 * IN + OUT * IN + OUT };
 
-/* Batches of 2 to 7 rows, of which some ranks get none; the layer in the middle needs them all the
- * same, in forward and in backward. */
+/* Batches of 2 to 7 rows, of which some ranks get none; the layer in the middle still needs those
+ * ranks, in forward and in backward. */
 static void train_with_norm(bool alone, double values[NORM_VALUES])
 {
     ht_module *layers[] = {ht_nn_linear(IN, IN), ht_nn_batch_norm1d(IN, NULL),

@@ -207,7 +207,7 @@ static void test_one_ranks_infinity_skips_on_all(void **state)
     ht_release(net);
 }
 
-/* Resumed between two growths, the scale goes on as if nothing had happened. */
+/* Resumed between two growths, the scale continues as without an interruption. */
 static void test_state(void **state)
 {
     ht_optim_wrapper_options options = dynamic();

@@ -164,7 +164,7 @@ static void lu_of_every_size_dtype_and_split(void **state)
     }
 }
 
-/* x x^H + 1; what stands above the diagonal is not read. */
+/* x x^H + 1; the part above the diagonal is not read. */
 static void cholesky_of_every_size_dtype_and_split(void **state)
 {
     static const int64_t orders[] = {0, 1, 2, 6, 13, 30};

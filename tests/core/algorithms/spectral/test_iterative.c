@@ -201,7 +201,7 @@ static void exponentials_have_gradients(void **state)
     }
 }
 
-/* The first matrix of a batch, whatever the others are: large ones, NaN and infinities. */
+/* The first matrix of a batch does not depend on the others: large ones, NaN and infinities. */
 static void a_matrix_of_a_batch_has_the_exponential_it_has_alone(void **state)
 {
     static const double others[] = {-1e12, -1e300, 1e300, NAN, INFINITY};

@@ -246,7 +246,7 @@ static void a_file_cut_short_is_refused(void **state)
     }
 }
 
-/* Where the elements of x stand in the file. */
+/* The offset of x's elements in the file. */
 static int64_t place_of_x(void)
 {
     haddr_t place;

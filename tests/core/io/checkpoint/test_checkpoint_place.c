@@ -1,6 +1,6 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Where checkpoints stand: the last K are kept, the newest good one is found, and no file of
+/* The places of checkpoints: the last K are kept, the newest intact one is found, and no file of
  * another job is lost. */
 #include "checkpoint_test.h"
 
@@ -20,8 +20,8 @@ static void a_folder_is_not_replaced(void **state)
     assert_true(S_ISDIR(info.st_mode));
 }
 
-/* As FILE.part it is in the way; as FILE.1 it costs the file before, not the new one. */
-static void other_folders_stay(void **state)
+/* A folder at FILE.part is an error; one at FILE.1 loses the earlier file, not the new one. */
+static void folders_beside_it_stay(void **state)
 {
     char part[96], first[96];
 

@@ -376,7 +376,7 @@ static void numbers_are_written_with_separator_and_decimals(void **state)
     end();
 }
 
-/* Every number comes back, whatever the locale says of points. */
+/* Every number is read back in any locale. */
 static void csv_round_trips(void **state)
 {
     static const ht_dtype dtypes[] = {HT_FLOAT16, HT_BFLOAT16, HT_FLOAT32, HT_FLOAT64};

@@ -110,7 +110,7 @@ static void a_null_device_or_communicator_is_an_error(void **state)
     }
 }
 
-/* As many draws of their own have the same numbers on all ranks, and leave the world's alone. */
+/* Process-local draws have the same numbers on all ranks, and do not change the world's. */
 static void local_draws_count_by_themselves(void **state)
 {
     uint64_t seed, draw;

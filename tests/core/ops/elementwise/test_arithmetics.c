@@ -295,7 +295,7 @@ static void gradients_are_those_of_differences(void **state)
     }
 }
 
-/* 0 where the factor of the derivative is, whatever the logarithm of 0. */
+/* 0 where the factor of the derivative is 0, although the logarithm of 0 is infinite. */
 static void powers_of_0_have_a_slope(void **state)
 {
     ht_tensor *a = ht_array((double[]){0, 0, 2, -2}, HT_SHAPE(4), HT_FLOAT64, 0);

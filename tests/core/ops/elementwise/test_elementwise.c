@@ -278,7 +278,7 @@ static void complex_gradients_are_the_derivative(void **state)
     }
 }
 
-/* Where the result rounds to -1, it does not tell the slope. */
+/* Where the result rounds to -1, the slope cannot be computed from it. */
 static void the_slope_of_expm1_is_kept_far_below_0(void **state)
 {
     const float at = -24;

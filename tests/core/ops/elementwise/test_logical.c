@@ -158,7 +158,7 @@ static bool all_close(ht_tensor *a, ht_tensor *b, bool equal_nan)
     return close;
 }
 
-/* The same answer on every rank, wherever the one that is not close lies. */
+/* The same answer on every rank, for any position of the element that is not close. */
 static void all_are_close_or_one_is_not(void **state)
 {
     (void)state;

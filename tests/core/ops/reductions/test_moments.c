@@ -1,8 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Skewness, kurtosis and averages compared with plain sums over the same numbers, which stand far
- * from 0.
- */
+/* Skewness, kurtosis and averages compared with plain sums over the same numbers, which are far
+   from 0. */
 #include <math.h>
 
 #include "gradcheck.h"

@@ -38,7 +38,7 @@ static struct array reduced(const struct array *x, int axis, ht_dtype dtype)
     return array_new(dtype, ndim, shape);
 }
 
-/* Where the k-th of the elements of result j stands. */
+/* The position of the k-th of the elements of result j. */
 static int64_t element_of(const struct array *x, int axis, int64_t j, int64_t k)
 {
     int64_t inner;

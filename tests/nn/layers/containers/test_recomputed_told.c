@@ -180,7 +180,7 @@ static void a_layer_without_a_sum_in_backward_is_told(void **state)
     ht_release(net);
 }
 
-/* Within a wrapper, the pass of a rank without a loss tells them as well. */
+/* Within a wrapper, the pass of a rank without a loss reports to them as well. */
 static void a_rank_without_a_loss_tells_the_others(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static ht_tensor *recorded_elsewhere(ht_module *net)
     return ht_scope_adopt(y);
 }
 
-/* It is released, differentiated, or refused on one rank, of which the others learn. */
+/* It is released, differentiated, or refused on one rank; the others get the error. */
 static void graphs_of_another_thread_tell_as_well(void **state)
 {
     const bool last = ht_test_rank == ht_test_size - 1;

@@ -219,7 +219,7 @@ static ht_tensor *run_leaving_out(ht_tensor *in[], void *user)
     return ht_tanh(in[0]);
 }
 
-/* The operations are those of the first run, so only the exchange that is not made tells. */
+/* The operations are those of the first run, so only the missing exchange shows the error. */
 static void an_exchange_that_is_left_out_is_an_error(void **state)
 {
     ht_tensor *x = batch(), *y;

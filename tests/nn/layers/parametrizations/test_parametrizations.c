@@ -128,7 +128,7 @@ static void spectral_norm_is_that_of_pytorch(void **state)
           nn_leaf(9, HT_SHAPE(2, 2, 4), HT_LOCAL), SPECTRAL(spectral_transposed));
 }
 
-/* Evaluation leaves the vectors as they are; two forwards in training have gradients of their own. */
+/* Evaluation does not change the vectors; two forwards in training have separate gradients. */
 static void vectors_change_in_training_only(void **state)
 {
     ht_module *layer = spectral(ht_nn_linear(3, 4), 1);

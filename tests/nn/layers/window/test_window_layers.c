@@ -11,7 +11,7 @@ static ht_tensor *ones(int spatial, int64_t batch)
     return ht_ones(spatial + 2, (int64_t[]){batch, 4, 5, 6, 7}, HT_FLOAT32, HT_LOCAL);
 }
 
-/* Takes the module over; its output for a batch of 2, and of none. */
+/* Owns the module; checks its output for a batch of 2, and of 0. */
 static void expect_shape(ht_module *module, int spatial, int ndim, const int64_t shape[])
 {
     assert_non_null(module);
@@ -346,7 +346,7 @@ static void bad_pooling_is_an_error(void **state)
                          "ht_nn_adaptive_avg_pool1d: length is -1, expected at least 0");
 }
 
-/* Columns know neither rounding up nor divisors; PyTorch's fold and unfold take neither. */
+/* Columns have neither rounding up nor divisors; PyTorch's fold and unfold take neither. */
 static void columns_refuse_options_of_pooling(void **state)
 {
     static const char *const parts[] = {"ceil_mode is 1, expected the default, 0",

@@ -284,7 +284,7 @@ static void test_mean_of_adams(void **state)
     end(&s);
 }
 
-/* A rank that has sent goes on before the others have come. */
+/* A rank that has sent continues before the others have arrived. */
 static void test_sending_does_not_wait(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
@@ -448,7 +448,8 @@ static void test_arguments(void **state)
     ht_release(net);
 }
 
-/* As many batches as the loader gives every rank, also where rows run out on some before. */
+/* An epoch has the number of batches that the loader gives every rank, also where rows run out on
+ * some ranks earlier. */
 static void test_the_loader_says_how_long_an_epoch_is(void **state)
 {
     static const char *const names[] = {"x"};

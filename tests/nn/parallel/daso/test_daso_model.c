@@ -24,7 +24,7 @@ static ht_daso *new_daso(ht_comm *comm, ht_optimizer *optimizer)
     return new_daso_of(comm, optimizer, false);
 }
 
-/* Sums over parameters that do not belong together would go on for a long time. */
+/* Without the check, sums over unrelated parameters would continue for a long time. */
 static void test_models_of_different_sizes(void **state)
 {
     ht_comm *comm = nodes_of(1);
@@ -131,8 +131,8 @@ static void test_scaler(void **state)
     end(&s);
 }
 
-/* Every gradient is 1, whatever the rows: so is the mean of several losses, on batches that are
- * averaged inside nodes and on those that are not. */
+/* Every gradient is 1 for any rows. So is the mean of several losses, on batches that are averaged
+ * inside nodes and on those that are not. */
 static void test_accumulated_losses_are_a_mean_of_rows(void **state)
 {
     ht_daso_options o = options_of(0, 0, HT_FLOAT32);
@@ -198,8 +198,8 @@ static void wrap_and_release(ht_comm *comm)
     end(&s);
 }
 
-/* MPI communicators live until ht_finalize, so each wrapper with communicators of its own would
- * leave them behind: 161 KB a rank and wrapper. */
+/* MPI communicators live until ht_finalize, so each wrapper that made communicators would leave
+ * them: 161 KB a rank and wrapper. */
 static void test_wrappers_leave_no_communicators(void **state)
 {
     enum { TIMES = 40 };

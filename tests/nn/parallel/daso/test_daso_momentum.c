@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Momentum that a schedule turns on and off, on ranks of which one has no rows meanwhile. */
+/* Momentum that a schedule turns on and off, on ranks of which one has no rows at that time. */
 #include "daso_test.h"
 
 enum { BATCHES = 6, ALL = 2 * BATCHES };
@@ -36,7 +36,7 @@ static struct setting set_run(ht_dtype dtype, bool exchange_momentum)
     ht_module *net = new_points(dtype, 1);
 
     o.exchange_momentum = exchange_momentum;
-    sgd.dampening = 0.3; /* tells the first update with a momentum from later ones */
+    sgd.dampening = 0.3; /* distinguishes the first update with a momentum from later ones */
     ht_set_grad_enabled(false);
     return set_daso(1, net, ht_optim_sgd(trainable(net), 0.05, &sgd), 2, BATCHES, &o);
 }

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* A run that saves in any phase goes on as one that is resumed from its file, bit for bit. */
+/* A run that saves in any phase continues as one that is resumed from its file, bit for bit. */
 #include "daso_test.h"
 
 #include <unistd.h>
@@ -190,7 +190,7 @@ static double first_moment(const struct setting *s)
     return ht_item(ht_narrow(ht_optimizer_state(s->optimizer, 0, "exp_avg"), 0, 0, 1));
 }
 
-/* Moments go on being averaged where the optimizer's state was loaded, which gives it other tensors
+/* Moments are still averaged after the optimizer's state was loaded, which gives it other tensors
  * for them. */
 static void test_momentum_after_loading(void **state)
 {
@@ -266,7 +266,7 @@ static void test_steps_are_each_ranks_own(void **state)
     remove_file();
 }
 
-/* After every epoch, whatever its phase, all ranks have the same bits. */
+/* After every epoch, in any phase, all ranks have the same bits. */
 static void test_ranks_agree_after_epochs(void **state)
 {
     struct setting s = set_run(HT_COMM_WORLD, 2);

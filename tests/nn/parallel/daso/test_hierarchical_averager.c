@@ -138,7 +138,7 @@ static void test_all_ranks_get_the_same_bits(void **state)
     ht_scope_close(scope);
 }
 
-/* The step is all that has to be kept: a new averager goes on where the old one was. */
+/* The step is the only state: a new averager continues from the old one's. */
 static void test_goes_on_from_a_state(void **state)
 {
     (void)state;

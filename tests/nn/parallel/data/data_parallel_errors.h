@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that go on after an error. */
+/* Programs that continue after an error. */
 #ifndef HT_TESTS_NN_PARALLEL_DATA_DATA_PARALLEL_ERRORS_H
 #define HT_TESTS_NN_PARALLEL_DATA_DATA_PARALLEL_ERRORS_H
 

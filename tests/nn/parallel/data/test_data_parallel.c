@@ -80,7 +80,7 @@ static void keep_buffer(const char *name, ht_tensor *x, void *user)
     ++*(double **)user;
 }
 
-/* All ranks evaluate one model, whatever rows they have trained with; and then one of them may
+/* All ranks evaluate one model, although they trained with different rows; and then one of them may
  * evaluate alone. Training does not notice. */
 static void train_and_evaluate(bool evaluate, int64_t accumulation, double *weights)
 {

@@ -143,8 +143,8 @@ static void test_a_gradient_that_was_kept_is_not_stretched(void **state)
 
 enum clip { BY_NORM, BY_VALUE };
 
-/* A limit that every gradient of this network is beyond. Returns the norm, 0 where there is none.
- */
+/* A limit that every gradient of this network is beyond. A limit that every gradient of this
+   network exceeds. */
 static double clip(ht_module *net, enum clip how)
 {
     ht_value *list = ht_module_parameters(net);

@@ -120,7 +120,7 @@ static void a_weight_holds_for_one_pass(void **state)
     ht_release(optimizer);
 }
 
-/* A loss of two batches of different lengths has no weight of its own, unless it is said. */
+/* A loss of two batches of different lengths has no weight, unless the program sets it. */
 static void a_loss_of_two_batches_needs_a_weight(void **state)
 {
     (void)state;

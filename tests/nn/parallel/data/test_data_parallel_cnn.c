@@ -1,8 +1,8 @@
 /* ranks 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* The CNN of the MNIST example, without dropout: P ranks on their parts of each batch against one
-   rank on the complete batch. Float64 never reaches oneDNN, so float32 is held to what it can
-   promise. */
+   rank on the complete batch. Float64 never reaches oneDNN, so float32 is tested against oneDNN's
+   accuracy. */
 #include <math.h>
 
 #include "core/tensor/tensor.h"

@@ -247,7 +247,7 @@ static void *release_handed(void *unused)
     return NULL;
 }
 
-/* The thread of a wrapper with dropped passes goes on with another wrapper meanwhile. */
+/* The thread of a wrapper with dropped passes continues with another wrapper meanwhile. */
 static void another_thread_may_release_a_wrapper_with_dropped_passes(void **state)
 {
     enum { RELEASES = 30, DROPPED = 50, STEPS = 10 };

@@ -166,7 +166,7 @@ static void check_one_failed_backward(bool blocking, enum meeting meeting)
     ht_release(fresh);
 }
 
-/* The others learn of it in what next needs its gradients, whatever they wait for before that. */
+/* The others get the error in the next call that needs its gradients, after any other wait. */
 static void a_backward_that_failed_on_one_rank_is_told_to_all(void **state)
 {
     (void)state;

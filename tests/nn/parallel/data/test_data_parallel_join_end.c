@@ -199,7 +199,7 @@ static void misuse_of_join(void **state)
     ht_release(other);
 }
 
-/* Its passes stand in the same queue: the head of a join's pass may leave while they are posted. */
+/* Its passes are in the same queue: the head of a join's pass may leave while they are posted. */
 static void another_wrapper_trains_during_a_join(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* Several optimizers for one wrapper, each with a step of its own; and what options refuse. */
+/* Several optimizers for one wrapper, each stepped separately; and the refusals of options. */
 #include "data_parallel_test.h"
 #include "nn/parallel/data/data_parallel.h"
 

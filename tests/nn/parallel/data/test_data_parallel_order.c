@@ -88,7 +88,7 @@ static void test_blocking_step_waits(void **state)
         assert_int_equal(early, 0);
 }
 
-/* Hooks start work and never wait, whatever the number of their rounds. */
+/* Hooks start work and never wait, for any number of rounds. */
 static void test_non_blocking_with_hooks(void **state)
 {
     ht_power_sgd_options options = ht_power_sgd_options_default();

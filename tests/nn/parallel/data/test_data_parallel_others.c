@@ -14,7 +14,7 @@ static ht_module *new_waiting(int64_t in, int64_t out)
     return net;
 }
 
-/* NaN in rows that are worth nothing stays where it is, whatever else the thread has recorded. */
+/* NaN in rows of weight 0 does not spread, for any other graph that the thread has recorded. */
 static void a_graph_of_another_model_does_not_run_worthless_rows(void **state)
 {
     const bool worthless = ht_test_size > 1 && ht_test_rank == ht_test_size - 1;
@@ -42,8 +42,8 @@ static void a_graph_of_another_model_does_not_run_worthless_rows(void **state)
     ht_release(other);
 }
 
-/* The loss of a model without a wrapper, of which one rank has none; or of a wrapped model with a
- * part behind the wrapper. */
+/* The loss of a model without a wrapper, which one rank lacks; or of a wrapped model with a part
+ * behind the wrapper. */
 static void check_lost(bool behind)
 {
     const bool fails = ht_test_rank == ht_test_size - 1;

@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* A wrapper without an optimizer: the program updates, or does something else with the averages. A
- * pass that fails on one rank fails whatever that is on all ranks, and nothing is updated. */
+ * pass that fails on one rank fails that call on all ranks, and nothing is updated. */
 #include "data_parallel_errors.h"
 #include "nn/parallel/daso/daso_test.h"
 

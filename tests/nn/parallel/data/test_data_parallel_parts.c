@@ -26,7 +26,7 @@ static ht_module *new_mlp(void)
     return net;
 }
 
-/* Every rank on a node of its own: between nodes there are messages only. */
+/* Every rank on a separate node: between nodes there are messages only. */
 static ht_comm *comm_of_nodes(void)
 {
     ht_comm *comm;

@@ -290,7 +290,7 @@ static void test_weights_that_differ(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_int_equal(ht_backward(loss), HT_ERR_STATE);
     assert_message("in the weight of this pass (2 and 3 rows)");
-    ht_release(net); /* tells the other ranks, whose loss may have been none the worse */
+    ht_release(net); /* reports to the other ranks, whose loss may be right */
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_error_clear();
     ht_release(both[0]);

@@ -191,7 +191,7 @@ static void announce(MPI_Comm comm, int step)
     MPI_Request_free(&request);
 }
 
-/* Goes on without it after a while: then the trace shows no exchange under forward. */
+/* Continues without it after a while: then the trace shows no exchange under forward. */
 static void await(MPI_Comm comm, int step)
 {
     int came = 0;

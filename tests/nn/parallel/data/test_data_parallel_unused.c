@@ -209,7 +209,7 @@ static void test_backward_without_forward_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
-/* The wrapper was bypassed: every rank would train a model of its own. */
+/* The wrapper was bypassed: every rank would train a separate model. */
 static void test_forward_of_the_module_inside_is_refused(void **state)
 {
     struct fixture f = open_fixture((struct run){0});

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* The weight of a rank's batch, if the inputs of forward do not tell: a constant of one element
+/* The weight of a rank's batch, if the inputs of forward do not show it: a constant of one element
  * comes before the rows. */
 #include "data_parallel_test.h"
 
@@ -114,7 +114,7 @@ static ht_value *list_of(ht_module *net, bool fc2)
     return list;
 }
 
-/* Some rows a step, of which this rank takes its part, or all of them. */
+/* Some rows a step: this rank takes its part, or all of them. */
 static void pass_of(ht_module *model, int step, bool alone)
 {
     int64_t rows = 7 + 3 * (int64_t)step, first = 0, count = rows;

@@ -47,7 +47,8 @@ static void outputs_and_gradients_equal_the_plain_modules(void **state)
     }
 }
 
-/* Three steps; twice, for sums of four gradients come in one order whatever the threads do. */
+/* Three steps; run twice, because sums of four gradients have one order for any timing of the
+ * threads. */
 static void training_equals_the_plain_modules_and_repeats_its_bits(void **state)
 {
     needs_all_devices();
@@ -85,7 +86,7 @@ static void training_equals_the_plain_modules_and_repeats_its_bits(void **state)
         ht_release(nets[m]);
 }
 
-/* Parts have statistics of their own; those of the first part last. */
+/* Parts have separate statistics; those of the first part are kept. */
 static void batch_norm_is_that_of_each_part(void **state)
 {
     needs_all_devices();
@@ -208,7 +209,7 @@ static void a_wrapper_over_ranks_around_it_trains_the_same(void **state)
     }
 }
 
-/* {"x": x, "factor": 2} -> {"twice": 2 x, "rows": [number of rows]} or, asked, a key of its own. */
+/* {"x": x, "factor": 2} -> {"twice": 2 x, "rows": [number of rows]}, or on request another key. */
 static ht_value *map_forward(ht_module *self, ht_value *inputs)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(inputs, "x"));

@@ -99,8 +99,8 @@ static void a_synchronised_batch_norm_inside_is_refused(void **state)
     ht_scope_close(scope);
 }
 
-/* On one device a layer may wait for other ranks, of which one has no input that can be used: of no
- * axis to cut, or none at all. */
+/* On one device a layer may wait for other ranks, one of which has no valid input: a tensor without
+ * an axis to cut, or NULL. */
 static void ranks_that_wait_are_told(void **state)
 {
     const bool fails = ht_test_rank == ht_test_size - 1;

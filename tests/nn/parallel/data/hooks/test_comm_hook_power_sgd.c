@@ -148,7 +148,7 @@ static void test_error_feedback_keeps_the_sum(void **state)
     ht_release(sgd);
 }
 
-/* A gradient of zeros has no direction: none is made out of it. */
+/* A gradient of zeros has no direction, and must stay zero. */
 static void test_zeros_stay_zeros(void **state)
 {
     ht_power_sgd *sgd = new_state(2, 1);
