@@ -12,7 +12,7 @@ static inline double sigmoid_of(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* The argument of the sigmoid that stands for Phi, and its derivative. */
+/* The argument of the sigmoid that approximates Phi, and its derivative. */
 static inline double gelu_inner(double x)
 {
     return sqrt(8 / acos(-1)) * (x + 0.044715 * x * x * x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collective calls of which one rank makes something else than the others: marked *agrees*, they
- * fail on all ranks in the same way. tests/agrees.sh tells which of them no row drives. */
+ * Collective calls in which one rank passes another argument than the others: calls marked *agrees*
+ * fail on all ranks in the same way. tests/agrees.sh lists those that no row tests. */
 #ifndef HT_TEST_AGREES_H
 #define HT_TEST_AGREES_H
 

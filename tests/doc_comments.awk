@@ -46,7 +46,7 @@ function check_order(block,    count, lines, i, part, last) {
     }
 }
 
-# Whether the block says a thing in a line of its own, or names a function whose block does.
+# Whether the block has a line that says this, or names a function whose block has.
 function says(block, line) {
     sub(/\nSource: .*/, "", block)
     return block ~ ("(^|\n)" line ": ") || block ~ /(^|[^a-z_0-9])ht_[a-z_0-9]+/

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The suite on the lagging device (tests/backends/lagging): its work is done when a thread waits for it, and the host
 # cannot reach its memory. On 1 rank and on 2, copies to the host come only with a wait. Copies that are there at once,
-# which wait for the work before them, are for what overlaps them: wrappers and loaders on 2 ranks. On 1 rank, too, with
-# no kernel of its own: all run on the host, which sees of the device's memory what a call says that its kernel reaches.
+# which wait for the work before them, are for what overlaps them: wrappers and loaders on 2 ranks. In a third run on 1
+# rank the device has no kernels: all run on the host, and see only the memory that a call lists as the kernel's.
 set -u
 HT_TEST_DEVICE=lag:0
 export HT_TEST_DEVICE

@@ -1,14 +1,15 @@
 #!/bin/sh
-# Arrows of use point down only, and outside libraries are called where doc/design.md says: by the symbols of the objects and by
-# the includes of the sources. The order of the rooms, and which headers are for others, is read from that document.
+# Arrows of use point down only, and outside libraries are called where doc/design.md says: by the symbols of the
+# objects and by the includes of the sources. The order of the rooms, and which headers are for others, is read from
+# that document.
 set -u
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The list of doc/design.md: each room once, from the lowest up, and its headers for other rooms, "room header". A folder stands for
-# those inside it that have no line of their own.
+# The list of doc/design.md: each room once, from the lowest up, and its headers for other rooms, "room header". A
+# folder also represents the folders inside it that have no line.
 awk -v headers="$work/headers" '
     !/^ /     { room = "" }
     /^    src/ { room = $1; floors[++n] = room }
@@ -74,9 +75,9 @@ internal_headers_stay_inside() {
                exit bad }' "$work/floors" "$work/headers" "$work/includes"
 }
 
-# Circles of source files: each file of one uses, over the others, a symbol of each. The object of a file tells what it defines
-# and what it uses. Headers do not count: they declare what sources define, and the rooms of their includes are checked above. A
-# line for each circle: how many files, and which.
+# Circles of source files: each file of one uses, over the others, a symbol of each. The object of a file shows which
+# symbols it defines and uses. Headers do not count: they declare what sources define, and the rooms of their includes
+# are checked above. A line for each circle: how many files, and which.
 find_circles() {
     awk 'function visit(file, used, n, i, other, list, count) {
              number[file] = lowest[file] = ++last

@@ -6,8 +6,8 @@
 #   HT_TEST_ONLY     run only tests with this in their names, up to the first that fails
 #   HT_TEST_TIMEOUT  seconds that one job may take [900, in which libht itself ends jobs that hang: HT_TIMEOUT]
 # A job that ends early, however it does, failed in the test it announced last; the tests after
-# that one get a new job. Jobs run in a folder of their own, as those of several runners write files
-# of the same names at once.
+# that one get a new job. Each runner's jobs run in a separate folder, because runners write files of the same names at
+# once.
 set -u
 
 case $1 in

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Sourced by scripts that run the suite's runners on a device of their own, HT_TEST_DEVICE.
+# Sourced by scripts that run the suite's runners on the device HT_TEST_DEVICE.
 count=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,7 +26,7 @@ run() {
     count=$(cat "$work/count")
 }
 
-# The plan, and why there is no test if there is none.
+# The plan, and the reason if no test ran.
 end_of_runs() {
     [ "$count" -gt 0 ] || cat "$work/log"
     echo "1..$count"

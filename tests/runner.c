@@ -177,7 +177,7 @@ void ht_test_assert_message(const char *part, const char *file, int line)
     ht_error_clear();
 }
 
-/* CMocka does not tell a skipped test from a passed one, so the test is run through this. */
+/* CMocka does not distinguish a skipped test from a passed one, so the test is run through this. */
 static CMUnitTestFunction current_function;
 static bool returned;
 
@@ -215,8 +215,8 @@ static void run_in_scope(struct CMUnitTest test)
     }
 }
 
-/* Runs one test on all ranks; no rank goes on before all have left it, nor begins before it is
- * announced, for a rank may end the job at once. */
+/* Runs one test on all ranks. No rank continues before all have left it, nor begins before it is
+ * announced, because a rank may end the job at once. */
 static void run_one(const char *name, struct CMUnitTest test)
 {
     char skipped[256];

@@ -1,6 +1,6 @@
 #!/bin/sh
-# DASO on 4 nodes of 4 ranks against data parallelism, for as many epochs: within half a point of
-# accuracy, mean of 3 seeds. Needs the images of Debian's dataset-fashion-mnist.
+# DASO on 4 nodes of 4 ranks against data parallelism, for the same number of epochs: within half a point of accuracy,
+# mean of 3 seeds. Needs the images of Debian's dataset-fashion-mnist.
 set -u
 
 program=examples/mnist/mnist

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The C in guides runs as it stands in the text, and prints what the text says, on 1, 2 and 4 ranks. The blocks of a guide become
-# one program: a block that begins with `static` defines functions, any other is the body of a function. Each body runs in a scope
-# of its own. A block ```text after it has the output; after ```text 4 it is that of 4 ranks only.
+# The C in guides runs as in the text, and prints the text's output, on 1, 2 and 4 ranks. The blocks of a guide become
+# one program: a block that begins with `static` defines functions, any other is the body of a function. Each body runs
+# in a separate scope. A block ```text after it has the output; after ```text 4 it is that of 4 ranks only.
 # (tests/documents.sh compiles each block alone, as C11 and as C++17.)
 set -u
 srcdir=$(cd "${srcdir:-.}" && pwd)

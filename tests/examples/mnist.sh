@@ -142,7 +142,7 @@ fi
 
 trains 'trains on from saved parameters' 2 --batch-size 4 --epochs 1 --steps 1 --lr 0 --load "$work/net.h5"
 
-# Interrupted after 7 of 10 steps, in the second epoch: the run that goes on ends as one that never stopped.
+# Interrupted after 7 of 10 steps, in the second epoch: the resumed run ends as a run without interruption.
 once="--net cnn --batch-size 16 --epochs 2"
 trains 'uninterrupted' 3 $once
 whole=$digest

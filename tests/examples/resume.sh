@@ -122,7 +122,7 @@ kill_one() {
     return 1
 }
 
-# How to go on: from the checkpoint, strictly, if there was time to write one.
+# Resumes from the checkpoint, strictly, if there was time to write one.
 resume() {
     if [ -e run.h5 ]; then
         echo --resume run.h5

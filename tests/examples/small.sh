@@ -6,7 +6,7 @@ set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# prints NAME [ARGUMENT]: what stands in standard input.
+# prints NAME [ARGUMENT]: the text on standard input.
 prints() {
     cat >"$work/expected"
     for ranks in 1 2 4; do

@@ -12,7 +12,7 @@
 
 ERROR is the largest error of PyTorch in float32.
 
-Lines `left COUNT REASON` tell which samples are not here. Floating operands are numbers of float32.
+Lines `left COUNT REASON` give the number of samples that are left out. Floating operands are numbers of float32.
 """
 import collections
 import gzip

@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 enum {
-    LARGEST = 65536 + 64, /* what TCP makes, its Ethernet header and what tells how to cut it */
+    LARGEST = 65536 + 64, /* TCP's packet, its Ethernet header and how to cut it */
     MOST_WAITING = 4096,  /* in a line; more wait in the kernel, which drops from 500 on */
     TURN = 32             /* packets read before the other lines have their turn */
 };

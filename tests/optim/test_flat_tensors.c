@@ -41,7 +41,7 @@ static ht_flat_average average_over(ht_comm *comm, ht_dtype wire)
                              .what = "test"};
 }
 
-/* Bit for bit, whatever travels, on nodes of any size, from memory of its own and of a node. */
+/* Bit for bit, for any wire dtype, on nodes of any size, from memory of a rank and of a node. */
 static void pieces_do_not_change_the_bits_of_averages(void **state)
 {
     static const ht_dtype wires[] = {HT_FLOAT32, HT_BFLOAT16};

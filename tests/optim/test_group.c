@@ -119,7 +119,7 @@ static void test_golden(void **state)
     }
 }
 
-/* A group is as good as an optimizer of its own, to the bit. */
+/* A group equals a separate optimizer, to the bit. */
 static void test_groups_equal_optimizers(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_each_group_begins_its_states(void **state)
     ht_release(o);
 }
 
-/* Each kind of optimizer takes a group, which steps as an optimizer of its own. */
+/* Each kind of optimizer takes a group, which steps as a separate optimizer. */
 static void test_every_kind_takes_groups(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_every_kind_takes_groups(void **state)
     }
 }
 
-/* And Adamax's first step is by lr, whatever the gradient; a group has its own. */
+/* And Adamax's first step is by lr, for any gradient; a group has a separate lr. */
 static void test_each_group_steps_by_its_rate(void **state)
 {
     ht_tensor *p = new_parameter(false), *q = new_parameter(false), *start = ht_copy(p);

@@ -1,6 +1,6 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* An optimizer that goes on from another's state: the same parameters to the bit. */
+/* An optimizer that resumes from another's state: the same parameters to the bit. */
 #include "ht_test.h"
 #include "tensor_check.h"
 

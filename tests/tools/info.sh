@@ -32,7 +32,7 @@ else
     result 'not ok' 'the log shows the map once'
     sed 's/^/# /' "$job_err"
 fi
-# Making the map takes all ranks, whatever the levels of their logs.
+# Making the map takes all ranks, at any log level.
 launch 1 env HT_LOG=info tools/ht-info : -n 2 tools/ht-info
 shows 'levels of the log that differ' "ranks      3 on 1 node (by shared memory)
   node 0    $host: ranks 0-2"

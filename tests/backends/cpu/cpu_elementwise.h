@@ -74,7 +74,7 @@ static inline void run(int level, const kernel *k, ht_loop loop)
     assert_int_equal(cpu_run(&levels[level].kernels, k->id, k->dtype, &loop), 0);
 }
 
-/* Each element by a call of its own. */
+/* Each element by a separate call. */
 static inline void compute_alone(const kernel *k)
 {
     for (int64_t i = 0; i < COUNT + 8; i++)

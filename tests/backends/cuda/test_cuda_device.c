@@ -178,7 +178,7 @@ static const char *launch_faulty(ht_device *device)
     return message;
 }
 
-/* The error stays with the device: each part has one of its own. */
+/* The error stays with the device, so each part uses another device. */
 static void an_error_of_a_kernel_comes_late_and_is_named_on_request(void **state)
 {
     ht_device *late, *at_once;

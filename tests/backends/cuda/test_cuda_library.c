@@ -1,6 +1,6 @@
 /* ranks 1 own device */
 /* SPDX-License-Identifier: MIT */
-/* Loads libraries, of which there may be none, or one without a function that is needed. */
+/* Loads libraries: a missing one, and one that lacks a function. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

@@ -13,7 +13,7 @@ static bool asks_nothing, is_stuck; /* LAG_FLAW */
 static ht_kernel refused = -1;
 static bool refuses_all;
 
-/* One at a time: devices may be used by threads of their own. */
+/* One at a time, because several threads may use devices. */
 static pthread_mutex_t mutex;
 
 typedef struct device {
@@ -237,7 +237,7 @@ static int drain(const event *e, long number)
     return lag_queue_drain(e->queue, number) != 0 ? 1 : lag_queue_tell(e->of->queue);
 }
 
-/* Asking a device is how its time passes: an event that was asked for comes to pass. */
+/* Asking a device makes its time pass: an event that was asked for completes. */
 static int event_done(void *made)
 {
     event *e = made;

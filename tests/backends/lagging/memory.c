@@ -34,7 +34,7 @@ struct lag_memory {
 
 static lag_memory *all; /* for the fault handler */
 
-/* The innermost public function among the callers, "" if no symbol tells. */
+/* The innermost public function among the callers, "" if no symbol names one. */
 static const char *public_function(void *const frames[], int count)
 {
     for (int i = 0; i < count; i++) {

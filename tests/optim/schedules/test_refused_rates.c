@@ -10,7 +10,7 @@
 #include "ht.h"
 
 enum { GROUPS = 2 };
-static const double rates[GROUPS] = {0, 0.5}; /* the first stays right, whatever the factor */
+static const double rates[GROUPS] = {0, 0.5}; /* the first stays right, for any factor */
 
 static ht_optimizer *new_optimizer(void)
 {
@@ -104,7 +104,7 @@ static double number_of(ht_optimizer *o, const char *key)
     return ht_value_as_number(ht_value_get(ht_value_at(groups, 0), key));
 }
 
-/* Schedules before it in a chain have set rates, a momentum and numbers of their own. */
+/* Schedules before it in a chain have set rates, a momentum and other numbers. */
 static void test_chains(void **state)
 {
     ht_optimizer *o = new_optimizer();

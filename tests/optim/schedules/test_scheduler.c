@@ -281,7 +281,7 @@ static void test_resumed(void **state)
         run_case(index, true);
 }
 
-/* A rate that the program sets is where the schedule goes on from. */
+/* A schedule continues from a rate that the program sets. */
 static void test_rate_set_between(void **state)
 {
     ht_optimizer *o = new_optimizer();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that the tests of loaders make: a folder for all ranks, and data sets whose values tell the
+/* Files that the tests of loaders make: a folder for all ranks, and data sets whose values name the
  * row they belong to. */
 #ifndef HT_TEST_FILES_H
 #define HT_TEST_FILES_H

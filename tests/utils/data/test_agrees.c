@@ -231,7 +231,7 @@ static ht_status new_loader(bool odd)
     return status;
 }
 
-/* Each rank by itself is right; together they would wait for each other. */
+/* Each rank alone is right; but they would wait for each other. */
 static ht_status new_loader_of_other_batches(bool odd)
 {
     ht_dataloader_options options = ht_dataloader_options_default();
@@ -278,7 +278,7 @@ static ht_status auto_loader_of_nothing(bool odd)
     return status;
 }
 
-/* As many batches of other rows. */
+/* The same number of batches, of other rows. */
 static ht_status loader_of_other_rows(bool odd)
 {
     ht_dataset *dataset = rows();

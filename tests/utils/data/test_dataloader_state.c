@@ -1,7 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* A loader interrupted and resumed: the same batches on as many ranks, every row exactly once on
- * others, and no row read that was had. */
+/* A loader interrupted and resumed: the same batches on the same number of ranks, every row exactly
+ * once on others, and no row read twice. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 
@@ -272,7 +272,7 @@ static void check_seen(int64_t seen[], int64_t times)
         assert_int_equal(seen[i], times);
 }
 
-/* Interrupted twice in an epoch, each time to go on with another number. */
+/* Interrupted twice in an epoch, each time to resume on another number. */
 static void every_row_once_on_other_rank_counts(void **state)
 {
     static const int counts[] = {1, 2, 3, 4, 7};

@@ -19,7 +19,7 @@ static ht_status save(const char *path, void *module)
     return ht_module_save_state(module, path, HT_COMM_WORLD);
 }
 
-/* A model whose bias tells the epoch. */
+/* A model whose bias is the epoch. */
 static void set_epoch(ht_module *model, int64_t epoch)
 {
     bool was = ht_set_grad_enabled(false);
@@ -70,7 +70,7 @@ static void test_keeps_the_best(void **state)
     files_remove();
 }
 
-/* To fall; and a run that goes on from a state knows which file to remove. */
+/* For a falling metric; and a run that resumes from a state knows which file to remove. */
 static void test_state(void **state)
 {
     ht_module *model = ht_nn_linear(1, 1);

@@ -1,7 +1,7 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* The record of a run: the files to the letter, after every row; a run that goes on; what a picture
- * has in it; errors that rank 0 alone sees. */
+/* The record of a run: exact files, after every row; a run that resumes; the content of a picture;
+ * errors that rank 0 alone sees. */
 #include "ht_test.h"
 
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static void test_rows_are_written_at_once(void **state)
     assert_file("run.csv", expected);
     ht_release(log);
 
-    log = open_log(true); /* a run that goes on: no second header */
+    log = open_log(true); /* a run that resumes: no second header */
     ht_run_log_add(log, row(3, 1e-20, 0.5));
     ht_release(log);
     snprintf(expected, sizeof expected, "%s1,0.1,0.3333333333333333\n2,,\n3,1e-20,0.5\n", header);
@@ -94,8 +94,8 @@ static void test_rows_are_written_at_once(void **state)
     files_remove();
 }
 
-/* A run that was killed after a row, goes on from before it, and writes it again; a line that the
- * kill cut off; and another run's file. */
+/* A run that was killed after a row, resumes before it, and writes it again; a line that the kill
+ * cut off; and another run's file. */
 static void test_each_row_once(void **state)
 {
     static const char header[] = "epoch,train_loss,\"accuracy, \"\"top\"\"\"\n";
@@ -228,7 +228,7 @@ static void test_files_stay_what_they_are(void **state)
     if (ht_test_rank == 0) {
         close(open(svg, O_CREAT | O_WRONLY, 0600));
         assert_int_equal(symlink("run.svg", link), 0);
-        assert_int_equal(mkfifo(part, 0600), 0); /* whatever is left there */
+        assert_int_equal(mkfifo(part, 0600), 0); /* for any file left there */
         assert_int_equal(mkfifo(files_path("fifo"), 0600), 0);
     }
     options.svg = link;
