@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside a template: includes the file that HT_SOURCE_TEMPLATE names once for every dtype that a
- * conversion may come from, as SOURCE. It is a file of its own because a file that is included for
+ * conversion may come from, as SOURCE. It is a separate file because a file that is included for
  * one DTYPE cannot define DTYPE again. */
 
 #define SOURCE HT_BOOL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors that a kernel can find. They have a file of their own because kernels see neither the core
- * nor its header. */
+ * Errors that a kernel can find. They have a separate file because kernels see neither the core nor
+ * its header. */
 #include <inttypes.h>
 
 #include "core/base/base.h"

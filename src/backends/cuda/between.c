@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copies from one GPU to another, in the order of the work of both. Memory of one is opened to the
- * other, so that the driver copies directly. Where that cannot be, the driver goes through the host. */
+ * other, so that the driver copies directly. Where that cannot be, the driver goes through the
+ * host. */
 #include "backends/cuda/device.h"
 
 /* Once for each device: opening is slow. */
@@ -26,7 +27,7 @@ static int record(void **event, const ht_cuda_device *device)
     return ht_cuda_check_late(error, device);
 }
 
-/* The stream of `later` goes on behind the work that `earlier` was given so far. 0, or 1 after the
+/* The stream of `later` continues after the work that `earlier` was given so far. 0, or 1 after the
  * error of either was reported. */
 static int follow(const ht_cuda_device *later, const ht_cuda_device *earlier)
 {

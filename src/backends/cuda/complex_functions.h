@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions of complex numbers, by those of real ones. Both parts are right to a few units in the last
- * place: no step subtracts rounded numbers. The inverse functions follow Kahan, Branch Cuts for
- * Complex Elementary Functions (1987). Infinities and NaN give what C has (Annex G). complex64 is
- * computed in complex128. */
+ * Functions of complex numbers, by those of real ones. Both parts are right to a few units in the
+ * last place: no step subtracts rounded numbers. The inverse functions follow Kahan, Branch Cuts
+ * for Complex Elementary Functions (1987). Infinities and NaN give what C has (Annex G). complex64
+ * is computed in complex128. */
 #ifndef HT_BACKENDS_CUDA_COMPLEX_FUNCTIONS_H
 #define HT_BACKENDS_CUDA_COMPLEX_FUNCTIONS_H
 
@@ -30,8 +30,9 @@ HT_CUDA_COMPLEX ht_cuda_exp_of(ht_complex128 z)
     return ht_cuda_times_exp(z.re, 1, cos(z.im), sin(z.im));
 }
 
-/* a^2 + b^2 - 1, of a number near the unit circle. The squares' roundings are terms of their own; two
- * rounds put the rounding of each addition in the place of a term, so that little is left to lose. */
+/* a^2 + b^2 - 1, of a number near the unit circle. The squares' roundings are separate terms; two
+ * rounds put the rounding of each addition in the place of a term, so that little is left to lose.
+ */
 static HT_CUDA_DEVICE double ht_cuda_beyond_circle(double a, double b)
 {
     const double square = a * a, other = b * b;

@@ -24,8 +24,8 @@
 #define HT_CUDA_LIST(X) HT_CUDA_REAL_LIST(X) X(HT_COMPLEX64) X(HT_COMPLEX128)
 /* clang-format on */
 
-/* float32 has functions of its own, which are the CPU's; the others are the toolkit's, within a few
- * units in the last place of the CPU's. */
+/* float32 has the CPU's functions; other dtypes have the toolkit's, within a few units in the last
+ * place of the CPU's. */
 #define HT_CUDA_MATH(fn)                    \
     HT_INLINE float ht_cuda_##fn(float x)   \
     {                                       \

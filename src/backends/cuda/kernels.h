@@ -19,7 +19,7 @@ HT_BEGIN_DECLS
 HT_CUDA_FILES(HT_CUDA_ADDS)
 #undef HT_CUDA_ADDS
 
-/* Adds a kernel, unless this libht knows none of that name. */
+/* Adds a kernel, if this libht has its name. */
 void ht_cuda_add(ht_backend *backend, const char *name, ht_dtype dtype, ht_kernel_fn *run);
 
 void ht_cuda_add_conversion(ht_backend *backend, ht_dtype to, ht_dtype from, ht_kernel_fn *run);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The language of kernels. nvcc knows it; tests compile the same sources for the host, where
- * emulate.h stands for it. */
+ * emulate.h replaces it. */
 #ifndef HT_BACKENDS_CUDA_LAUNCH_H
 #define HT_BACKENDS_CUDA_LAUNCH_H
 

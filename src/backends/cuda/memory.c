@@ -51,7 +51,7 @@ static void memory_free(void *stream, void *memory)
     ht_cuda_free(memory, device->stream); /* what fails here was reported by a call before */
 }
 
-/* The runtime tells by the addresses which way to copy. */
+/* The runtime derives the direction of the copy from the addresses. */
 static int memory_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind)
 {
     const ht_cuda_device *device = stream;

@@ -20,8 +20,8 @@ int ht_cuda_allocate(void **memory, size_t bytes, void *stream);
 bool ht_cuda_may_launch(void);
 bool ht_cuda_launch_again(void *stream, int launches);
 
-/* Whether the thread's call has given the device work, since ht_cuda_begin: then libht cannot make it
- * again. Launches tell by themselves. */
+/* Whether the thread's call has given the device work, since ht_cuda_begin: then libht cannot make
+ * it again. Launches set it by themselves. */
 void ht_cuda_set_work(bool has);
 bool ht_cuda_has_work(void);
 

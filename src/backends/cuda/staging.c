@@ -3,7 +3,7 @@
  * Copies between a device and memory of the host that is not pinned. The driver would wait for all
  * earlier work of the stream before it reads such memory. So the bytes pass through pinned pieces,
  * a part in each, on two lanes in turn: while the device copies one piece, the host copies the
- * other. A lane is a stream of its own, and its work is done in order. */
+ * other. A lane is a separate stream, and its work is done in order. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ enum { LANES = 2, JOBS = 64 };
 
 #define PIECE ((size_t)4 << 20)
 
-/* The driver itself takes as much at once, whatever the stream has to do. */
+/* The driver itself copies this much at once, for any work in the stream. */
 #define SMALL ((size_t)64 << 10)
 
 /* A job that waits can be called off, and one that runs cannot. */
@@ -159,7 +159,7 @@ int ht_cuda_staging_wait(const ht_cuda_device *device)
     return first;
 }
 
-/* Both lanes go on behind the event; NULL: behind the work that the stream was given so far. */
+/* Both lanes continue after the event; NULL: after the work that the stream was given so far. */
 static int begin(const ht_cuda_device *device, const route *r, void *after)
 {
     int error = 0;
@@ -308,7 +308,7 @@ static int down_later(route *r, char *to, const char *from, size_t bytes)
     return error;
 }
 
-/* The stream goes on behind the work of both lanes. */
+/* The stream continues after the work of both lanes. */
 static int follow(const ht_cuda_device *device, const route *r)
 {
     int error = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rest of a backward pass that has failed on this rank. The other ranks may go on, and wait in
- * second runs of segments and in exchanges of nodes. They learn of the failure in the first exchange
- * of each communicator that this rank has not come to, in the order of the pass. */
+ * The rest of a backward pass that has failed on this rank. The other ranks may continue, and wait
+ * in second runs of segments and in exchanges of nodes. They learn of the failure in the first
+ * exchange of each communicator that this rank has not come to, in the order of the pass. */
 #include "core/autograd/autograd.h"
 #include "core/autograd/engine.h"
 
@@ -15,8 +15,8 @@ static void push_inputs(ht_node_queue *queue, const ht_node *node)
     }
 }
 
-/* Tells the ranks of the second run that begins where the node reads what it saved, then those of its
- * own exchange. No rank waits there any longer. */
+/* Reports to the ranks of the second run that begins where the node reads its saved tensors, then
+ * to those of its own exchange. No rank waits there any longer. */
 static void tell(ht_node_queue *queue, ht_node *node)
 {
     ht_told *const outer = ht__told_now;

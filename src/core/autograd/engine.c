@@ -271,7 +271,7 @@ static ht_status run_pass(ht_tensor *x, ht_tensor *grad, bool keep)
 }
 
 /* An invalid loss, perhaps on this rank alone: ranks that wait for its gradients get the error.
- * Without a graph, x does not tell who that is. */
+ * Without a graph, x does not show which ranks these are. */
 static ht_status no_loss(ht_tensor *x)
 {
     ht_tensor *root = x != NULL && x->node != NULL ? x : NULL;

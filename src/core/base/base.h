@@ -171,8 +171,9 @@ int ht__object_report_leaks(void); /* logs the live objects; returns the number 
 void *ht__scoped(void *object);  /* gives one reference to the innermost scope; returns object */
 void ht__scope_thread_end(void); /* releases the root scope of the calling thread */
 
-/* x <- what an expression makes of it, in a scope of its own of which nothing else is left; what x
- * was is released. x is owned before, or NULL, and owned after. For chains of large tensors. */
+/* x <- the result of an expression, which is evaluated in a separate scope that releases all other
+ * tensors; the old x is released. x is owned before, or NULL, and owned after. For chains of large
+ * tensors. */
 #define HT_STEP(x, expression)                      \
     do {                                            \
         ht_scope *step_ = ht_scope_open();          \

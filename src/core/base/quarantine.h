@@ -24,7 +24,7 @@ void ht__place_leave(bool outermost);
 /* The memory that the thread frees next is this object's, of a kind of this name. */
 void ht__quarantine_expect(const void *object, const char *kind);
 
-/* Whether the memory is held back, overwritten, instead of being freed by the caller. */
+/* Whether the memory is kept and overwritten, instead of being freed by the caller. */
 bool ht__quarantine(void *memory);
 
 #else

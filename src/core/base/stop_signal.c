@@ -22,7 +22,7 @@ ht_status ht_stop_signals_catch(void)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction action = {.sa_handler = note};
 
-        action.sa_flags = SA_RESTART; /* calls that were interrupted go on */
+        action.sa_flags = SA_RESTART; /* interrupted calls continue */
         sigemptyset(&action.sa_mask);
         if (sigaction(signals[i], &action, NULL) != 0)
             return HT_FAIL(NULL, HT_ERR_STATE, "ht_stop_signals_catch: %s", strerror(errno));

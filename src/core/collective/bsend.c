@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buffered sends. The library copies each message to a buffer of its own. This has no limit but
+ * Buffered sends. The library copies each message to a separate buffer. This has no limit but
  * memory, and leaves the buffer of MPI_Buffer_attach to the program. The next buffered send frees
  * copies whose message has arrived; ht_finalize waits for the others, under HT_TIMEOUT. */
 

@@ -12,7 +12,7 @@ static ht_status out_of_memory(const char *what, const ht_body *body, size_t byt
                         what, bytes);
 }
 
-/* A body like `of` with row-major memory of its own. */
+/* A body like `of` with row-major memory that it does not share. */
 static ht_body *packed_body(const char *what, const ht_body *of, size_t bytes)
 {
     ht_storage *storage = ht__storage_new(of->storage->device, bytes);

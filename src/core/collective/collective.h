@@ -16,7 +16,7 @@ ht_status ht__comm_allreduce(ht_comm *comm, ht_tensor *send, ht_tensor *recv, ht
 
 /* x <- the sum of the ranks' x / divisor, in place (collective/sum.c): of all ranks, or of those
  * before or after this one (0 where there is none; the divisor does not count there). Added in the
- * order of the ranks, from the last for those after, whatever the size. x is of the dtype in which
+ * order of the ranks, from the last for those after, for any size. x is of the dtype in which
  * partial sums are kept: int64, float32 (added up in float64), float64, complex. Its local part is
  * of one size everywhere. Collective. */
 typedef enum ht_sum_of { HT_SUM_ALL, HT_SUM_BEFORE, HT_SUM_AFTER } ht_sum_of;
@@ -42,10 +42,9 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
                                    const int64_t *recv_start, const char *what);
 
 /* Deals out rows (indices along axis 0) of a local tensor: rows edges[r] ... edges[r + 1] - 1 go to
- * rank r, by size + 1 ascending edges. Received rows stand in the order of the ranks, those of rank
- * r from came[r] on. A caller that does not know the places where the parts meet asks for them
- * first. Answers to received rows go back by the same call with edges and came swapped. Collective.
- */
+ * rank r, by size + 1 ascending edges. Received rows are in the order of the ranks, those of rank r
+ * from came[r] on. A caller that does not know the places where the parts meet asks for them first.
+ * Answers to received rows go back by the same call with edges and came swapped. Collective. */
 ht_status ht__comm_ask_edges(ht_comm *comm, const int64_t edges[], int64_t came[],
                              const char *what);
 /* A new local tensor, scoped; NULL after an error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gathers parts of a tensor from all ranks along dimension 0, or deals them out. Parts may have
- * different lengths there, and the ranks tell each other the shapes of their parts. */
+ * different lengths there, and the ranks exchange the shapes of their parts. */
 
 #include <inttypes.h>
 

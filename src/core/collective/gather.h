@@ -30,8 +30,8 @@ bool ht__allgather_valid(const ht_check *check, const ht_tensor *send, const ht_
 bool ht__rooted_valid(const ht_check *check, const ht_tensor *part, const ht_tensor *whole,
                       int root, bool gather);
 
-/* The ranks tell each other what they bring, and whether it is right: the call begins on all of
- * them or on none, as *p then says. whole: NULL on ranks without one. */
+/* The ranks exchange their arguments and faults: the call begins on all of them or on none, and *p
+ * says which. whole: NULL on ranks without one. */
 ht_status ht__ask_parts(const ht_check *check, const ht_call *call, bool valid,
                         const ht_tensor *part, const ht_tensor *whole, ht_parts *p);
 

@@ -6,12 +6,11 @@
  * fit together.
  *
  * A rank without an operand still has to take part in the MPI operation; otherwise the other ranks
- * would meet a later one. The header tells it which operation that is. It takes part with elements
- * of its own making, and sends the others the reason, which becomes the status of the call on all
- * ranks.
+ * would meet a later one. The header names that operation. It takes part with made-up elements, and
+ * sends the others the reason, which becomes the status of the call on all ranks.
  *
- * The operations have a communicator of their own, on which they follow each other in the order of
- * the calls. While one waits for its header, those after it wait, too; on that rank alone. */
+ * The operations have a separate communicator, on which they follow each other in the order of the
+ * calls. While one waits for its header, those after it wait, too; on that rank alone. */
 
 #include <pthread.h>
 #include <stdio.h>

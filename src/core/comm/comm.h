@@ -66,7 +66,7 @@ ht_status ht__agree(const char *what, ht_comm *comm, ht_status mine);
 
 /* The checks of an *agrees* function stand between these two calls, and it returns in between only
  * there. Errors are recorded, not raised; the end agrees on `mine`, of the public function `what`.
- * Nothing that communicates may stand between them. */
+ * No communication may happen between them. */
 bool ht__agree_begin(void);
 ht_status ht__agree_end(const char *what, ht_comm *comm, bool begun, ht_status mine);
 
@@ -116,7 +116,7 @@ typedef struct ht_call {
     const int64_t *counts;
     int ndim;
     const int64_t *lshape; /* of the local part that a message shows; NULL: none */
-    ht_purpose on;         /* it has an order of its own among the operations there */
+    ht_purpose on;         /* its operations have a separate order there */
     bool later;            /* it does not wait for the others, and nor does the comparison */
     bool refused; /* this rank's arguments are wrong: there is nothing to compare but what */
 } ht_call;
@@ -151,7 +151,7 @@ ht_status ht__comm_bcast_bytes(ht_comm *comm, void *data, size_t bytes, int root
  * of that number. Collective; nothing else may be under way between the ranks. */
 ht_status ht__comm_clock_offset(ht_comm *world, int64_t *offset, int64_t *error);
 
-/* Serves other ranks while this thread waits for one. It never waits, and tells whether anything
+/* Serves other ranks while this thread waits for one. It never waits, and returns whether anything
  * moved. NULL: nothing. */
 typedef bool ht_serve_fn(void);
 void ht__wait_set_serve(ht_serve_fn *serve);

@@ -26,7 +26,7 @@ struct record {
     int64_t count, key;
     int refused;     /* its rank passes wrong arguments, and says so when it has begun */
     uint64_t notes;  /* of the tensors made before it; 0: not compared */
-    int rank;        /* in the world, whatever the communicator; not compared */
+    int rank;        /* in the world, for any communicator; not compared */
     uint64_t number; /* of the call or operation; not compared */
     int ndim;        /* -1: no local part to be shown */
     int64_t shape[HT_MAX_NDIM];

@@ -170,7 +170,7 @@ bool ht__check_comm(const char *what, const ht_comm *comm);
 ht_status ht__meta_max(ht_comm *comm, int64_t *values, int count, const char *what);
 ht_status ht__meta_gather(ht_comm *comm, const int64_t *mine, int count, int64_t *all,
                           const char *what);
-/* On a wire of its own, a few bytes. */
+/* On a separate wire, a few bytes. */
 ht_status ht__meta_gather_bytes(ht_comm *comm, MPI_Comm wire, const void *mine, size_t bytes,
                                 void *all, const char *what);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ranks share a node. MPI_Comm_split_type tells this. HT_RANKS_PER_NODE=k replaces its answer
- * by blocks of k consecutive ranks of the world, so that one machine can stand for several. */
+ * Which ranks share a node. MPI_Comm_split_type answers this. HT_RANKS_PER_NODE=k replaces its
+ * answer by blocks of k consecutive ranks of the world, so that one machine can represent several.
+ */
 #define _GNU_SOURCE
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"

@@ -64,7 +64,8 @@ static void give_notice(const char *what)
                      NOTICE, ht__wait_timeout(), others);
 }
 
-/* Once, where the deadline is long after it: a line for who looks at a job that stands still. */
+/* Once, if the deadline is much later: a line for a person who looks at a job that does not move.
+ */
 static void look_at_wait(uint64_t *last, double *waited)
 {
     static bool noticed;

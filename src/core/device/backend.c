@@ -32,8 +32,7 @@ static void service_log(int level, const char *format, ...)
     ht_log_write((ht_log_level)level, "%s", text);
 }
 
-/* An error that comes to light later names the operation that made it, and not the one that the
- * program calls now. */
+/* A late error names the operation that made it, and not the one that the program calls now. */
 static void record(ht_status kind, const char *format, va_list arguments)
 {
     const char *const named = ht__unnamed();

@@ -52,7 +52,7 @@ static void segment_done(ht_exchange *exchange, slot *s)
         ht__exchange_finish(exchange, op, HT_SUCCESS);
 }
 
-/* Goes on with a segment whose requests are done, until it has to wait or is finished. */
+/* Continues a segment whose requests are done, until it has to wait or is finished. */
 static void advance(ht_exchange *exchange, int index)
 {
     slot *s = exchange->slots[index];

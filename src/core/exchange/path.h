@@ -32,7 +32,7 @@ typedef struct exchange_plan {
     exchange_step steps[2 * 32];
 } exchange_plan;
 
-#define HT_LINE 64 /* bytes that a cache moves together */
+#define HT_LINE 64 /* bytes that a cache moves at once */
 
 /* Slices of an operation that one rank carries, at most. */
 #define HT_SLICES 64

@@ -72,7 +72,7 @@ static ht_status check_set(const char *what, const format *found, const char *pa
     return HT_SUCCESS;
 }
 
-/* The format that a name tells; NULL after an error on all ranks. Collective. */
+/* The format that the name indicates; NULL after an error on all ranks. Collective. */
 static const format *format_of(const char *what, ht_comm *comm, const char *path,
                                const char *dataset)
 {

@@ -141,8 +141,8 @@ ht_status ht__random_check_range(const char *what, const ht_body *x, double low,
 ht_status ht__random_fill(const char *what, ht_tensor *x, ht_kernel kernel, uint64_t seed,
                           uint64_t draw, double a, double b);
 
-/* Where the elements of a body that is row-major, or that is not split and dense in another order,
- * stand in its global tensor. There are some. */
+/* The places of a body's elements in its global tensor: the body is row-major, or not split and
+ * dense in another order. There are some. */
 void ht__random_place(const ht_body *body, ht_random_draw *random);
 
 /* The seed, and the number of the communicator's next draw, which is taken. */

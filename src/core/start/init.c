@@ -32,7 +32,7 @@ static int threads_wanted(int cores, int ranks)
     return share > 1 ? share : 1;
 }
 
-/* Collective, whatever the level of the log: it may differ from rank to rank. */
+/* Collective, at any log level, because levels may differ between ranks. */
 static void log_nodes(const ht_comm *world)
 {
     int *nodes = ht__topology_nodes(world);

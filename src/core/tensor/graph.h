@@ -58,7 +58,7 @@ ht_status ht__grad_get(const ht_tensor *x, ht_tensor **grad);
 
 ht_grad_meta *ht__grad_meta(ht_tensor *x); /* made on demand */
 
-/* zero_grad, of whatever: the next gradient overwrites. Nothing in the middle of an accumulation,
+/* zero_grad of any object: the next gradient overwrites. Nothing in the middle of an accumulation,
  * whose wrapper counts passes (`unfinished`). */
 void ht__grad_zero(ht_tensor *x);
 bool ht__needs_grad(const ht_tensor *x); /* leaf that requires it, or made by a node */

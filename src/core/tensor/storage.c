@@ -208,7 +208,7 @@ void ht__guard_clear(ht_guard *guard)
     guard->storage = NULL;
 }
 
-/* There is no address to give, whatever the handler of errors. */
+/* There is no address to give, for any handler of errors. */
 static void tell(void *user, int64_t begin, int64_t end, bool in_parts)
 {
     const absence *away = user;

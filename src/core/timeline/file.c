@@ -24,7 +24,7 @@ static const char *const categories[HT_SPAN_KINDS + 1] = {
 static int file = -1;
 static int rank;
 static int64_t shift;             /* nanoseconds; from this clock to that of the trace */
-static uint64_t flights;          /* so far: each has a number of its own */
+static uint64_t flights;          /* so far: each has a different number */
 static char text[ROOM + LONGEST]; /* complete lines that are not written yet */
 static size_t filled;
 

@@ -129,7 +129,7 @@ HT_INLINE C NAME(ELU_GRAD)(C g, C x, PARAM below, PARAM above, PARAM rate)
     return (C)(g * (x <= 0 ? below * rate / NAME(exp_wide)(-rate * x) : (double)above));
 }
 
-/* log(1 + e^z) is z and more for a large z, of which e^z overflows. */
+/* For a large z, log(1 + e^z) is z or slightly more, although e^z overflows. */
 HT_INLINE C NAME(SOFTPLUS)(C x, PARAM beta, PARAM threshold)
 {
     const C z = beta * x, e = HT_MATH(exp, z > 0 ? -z : z);

@@ -67,7 +67,7 @@ HT_INLINE C NAME(POW)(C a, C b)
     return (C)power;
 }
 
-/* Division by -1 is a case of its own: the least number has no opposite. */
+/* Division by -1 is a separate case: the least number has no opposite. */
 HT_INLINE C NAME(FLOORDIV)(C a, C b)
 {
     const int64_t n = a, d = b;

@@ -4,7 +4,7 @@
 #include "backends/cpu/level.h"
 #include "ht/kernels/index.h"
 
-/* Where a line of the mask stands, and the indices of its first element. */
+/* The place of a line of the mask, and the indices of its first element. */
 typedef struct line {
     const uint8_t *mask;
     int64_t index[HT_MAX_NDIM];

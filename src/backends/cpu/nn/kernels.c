@@ -17,8 +17,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-/* oneDNN has no call of its own: it follows OpenMP, whose runtime it brings along where it uses it.
- */
+/* oneDNN has no function for that: it follows OpenMP, whose runtime it loads where it uses it. */
 #ifdef HT_HAVE_ONEDNN
 extern void omp_set_num_threads(int threads) __attribute__((weak));
 #endif

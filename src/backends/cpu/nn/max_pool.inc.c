@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Template: the maximum over windows. NaN is greater than all numbers; of equal elements the first
- * one is chosen. A window of padding only gives -inf and the index -1. Channels-last images work on
- * all channels of a pixel together, which is vector code, because neighbouring channels have stride
+ * one is chosen. A window of padding only gives -inf and the index -1. Channels-last images process
+ * all channels of a pixel at once, which is vector code, because neighbouring channels have stride
  * 1. */
 #if HT_IS_FLOAT
 

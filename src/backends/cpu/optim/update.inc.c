@@ -32,7 +32,7 @@ static void NAME(update_sgd_plain)(const ht_update_call *u, const ht_update_part
         parameter[i] -= lr * NAME(update_gradient)(gradient[i], scale, parameter[i], decay);
 }
 
-/* The first step starts the buffer with the gradient: whatever is in it is not read. */
+/* The first step starts the buffer with the gradient: the earlier content is not read. */
 static void NAME(update_sgd_momentum)(const ht_update_call *u, const ht_update_part *part)
 {
     const T scale = NAME(update_scale)(u), lr = (T)u->lr, decay = (T)u->weight_decay;

@@ -11,7 +11,7 @@ typedef struct NAME(order_run) {
     int64_t n;
 } NAME(order_run);
 
-/* Without numbers, or with them: a loop of its own each. */
+/* Without numbers, or with them: two separate loops. */
 HT_INLINE void NAME(merge_two)(T *y, int64_t *index, NAME(order_run) a, NAME(order_run) b,
                                bool indexed, bool descending)
 {

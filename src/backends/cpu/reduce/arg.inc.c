@@ -8,7 +8,7 @@
 
 typedef bool NAME(better_fn)(C x, C best);
 
-/* Element j of the row stands at position first + j * between_positions. */
+/* Element j of the row has the position first + j * between_positions. */
 HT_INLINE void NAME(arg_row)(C *best, int64_t *position, const T *x, int64_t n, int64_t stride,
                              int64_t first, int64_t between_positions, NAME(better_fn) * better)
 {

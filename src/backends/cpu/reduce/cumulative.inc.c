@@ -48,7 +48,7 @@ static void NAME(cumsum_dense)(int64_t n, T *y, const T *x, double start)
 }
 #endif
 
-/* m neighbouring lines together, step by step. */
+/* m neighbouring lines at once, step by step. */
 static void NAME(cumsum_lines)(const ht_cumulation *c, int64_t m, TOTAL *y, int64_t ys, const T *x,
                                int64_t xs, const SUM *start, int64_t ss)
 {

@@ -133,7 +133,7 @@ HT_INLINE void NAME(spread_row)(NAME(spread) * s, const T *x, int64_t n, int64_t
     }
 }
 
-/* One output, or several side by side whose rows stand end to end: `width` elements at a time. */
+/* One output, or several side by side whose rows are end to end: `width` elements at a time. */
 HT_NOINLINE void NAME(spread_lanes)(NAME(spread) * s, int64_t m, int64_t width,
                                     const ht_loop *inner)
 {

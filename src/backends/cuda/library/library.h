@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Libraries that are loaded when they are needed: a machine without them has the module all the same. */
+ * Libraries that are loaded when they are needed: a machine without them has the module all the
+ * same. */
 #ifndef HT_BACKENDS_CUDA_LIBRARY_LIBRARY_H
 #define HT_BACKENDS_CUDA_LIBRARY_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The number that a macro of the library's headers stands for, in the name of a file. */
+/* The value of a macro of the library's headers, in the name of a file. */
 #define HT_CUDA_TEXT_OF(x)  HT_CUDA_TEXT_OF_(x)
 #define HT_CUDA_TEXT_OF_(x) #x
 
@@ -18,8 +19,8 @@ typedef struct ht_cuda_symbol {
 } ht_cuda_symbol;
 
 /* Loads the first of the files (NULL ends the list) that there is, and sets the pointers in
- * `functions`. Otherwise false, and `missing` says what there is not. The library stays: it may have
- * threads and handlers of its own. */
+ * `functions`. Otherwise false, and `missing` says what there is not. The library stays loaded: it
+ * may have threads and handlers. */
 bool ht_cuda_library_load(const char *const files[], const ht_cuda_symbol symbols[],
                           void *functions, char *missing, size_t room);
 

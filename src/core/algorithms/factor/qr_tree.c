@@ -82,7 +82,7 @@ static ht_status climb(tree *t, ht_tensor **r, int *last_step)
     return status;
 }
 
-/* One level down: part <- what this rank goes on with, the rest is sent. */
+/* One level down: part <- the rows that this rank keeps; the rest is sent. */
 static ht_status part_with(const tree *t, ht_tensor **part, ht_tensor *joined, int step)
 {
     const int partner = t->body->comm->rank + step;

@@ -33,7 +33,7 @@ typedef struct fft_job {
 
 /* ---- one axis, in the graph ----------------------------------------------------------------- */
 
-/* The numbers that stand for two of a symmetric line, times `factor`; h has no other reference. */
+/* The numbers that represent two of a symmetric line, times `factor`; h has no other reference. */
 static ht_tensor *weigh_pairs(const ht_fft_line *t, ht_tensor *h, double factor)
 {
     const int64_t end = (t->n + 1) / 2;

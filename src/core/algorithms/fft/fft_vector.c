@@ -141,8 +141,8 @@ static int64_t convenient_length(int64_t least, int64_t ranks)
     return best;
 }
 
-/* A vector of length n in memory of its own, times the chirp. x and the result are owned; x is
- * released. */
+/* A vector of length n in new memory, times the chirp. x and the result are owned; x is released.
+ */
 static ht_tensor *chirped(const ht_fft_line *t, ht_tensor *x)
 {
     HT_STEP(x, ht_copy(ht_balance(x)));

@@ -17,7 +17,7 @@ enum {
     MOST_COUNTS = 1 << 21, /* at a time */
 };
 
-/* The number of a key, which stands in the highest bits (ht/kernels/order.h). */
+/* The number of a key, whose digits are the highest bits (ht/kernels/order.h). */
 static double number_of(ht_dtype dtype, uint64_t key)
 {
     const int unused = 64 - 8 * (int)ht_dtype_size(dtype);

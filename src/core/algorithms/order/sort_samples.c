@@ -238,7 +238,7 @@ static ht_tensor *exchange_counts(const samples *s, int64_t edges[])
     return recv;
 }
 
-/* Where the runs of each line stand in what comes: (lines, size). */
+/* The places of the runs of each line in the received elements: (lines, size). */
 static void place_runs(const samples *s, const int64_t counts[], int64_t came[], int64_t begin[],
                        int64_t end[])
 {
@@ -331,7 +331,7 @@ static bool bring_together(samples *s, ht_device *device, ht_sorted *sorted)
     return sorted->values != NULL && (!s->order->indexed || sorted->indices != NULL);
 }
 
-/* The local part in order, of which values and indices are all that is left. */
+/* The local part in order; only values and indices of it are kept. */
 static bool sort_own(samples *s, ht_tensor *lines)
 {
     ht_scope *step = ht_scope_open();

@@ -73,7 +73,7 @@ static bool find_runs(ht_tensor *x, int64_t n, bool begins, runs *found)
     return true;
 }
 
-/* Local parts as a tensor of one axis, split where those of all ranks are put together. */
+/* Local parts as a tensor of one axis, split if those of all ranks are joined. */
 static ht_tensor *put_together(ht_tensor *local, ht_comm *comm, bool is_split)
 {
     int64_t total = local->body->lsize;
@@ -253,8 +253,8 @@ static void add_counts(ht_tensor *y, const ht_tensor *numbers, const ht_tensor *
         to[at[i] - y->body->split_start] += more[i];
 }
 
-/* Numbers go up along this rank's values, so that those on one rank stand together. Releases
- * counts, which are owned. */
+/* Numbers go up along this rank's values, so that those on one rank are adjacent. Releases counts,
+ * which are owned. */
 static ht_tensor *count_all(distinct *d, ht_tensor *counts)
 {
     const ht_body *values = d->values->body;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slabs of a tensor that pass every rank in turn. */
+ * Slabs of a tensor that visit every rank. */
 #ifndef HT_CORE_ALGORITHMS_PARTS_RING_H
 #define HT_CORE_ALGORITHMS_PARTS_RING_H
 

@@ -3,8 +3,7 @@
  * A function applied along an axis. Each rank calls it for its own indices, on views of its local
  * parts, and writes the results to its slab of the result. Elements travel only for tensors that
  * are split along another axis. A rank may have no index, and a call may fail on one rank. So the
- * ranks tell each other the form of the results: an agreement and one Allgather of a dozen
- * numbers. */
+ * ranks exchange the form of the results: an agreement and one Allgather of a dozen numbers. */
 #include "ht/vmap.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Products of matrices, and of batches of them, on this rank alone. Nothing travels. Operands with
  * suitable strides, transposed ones included, are used in place; others are copied. Batches at
- * equal distances are one call. They are one product if a single matrix stands on the right. */
+ * equal distances are one call. They are one product if the right operand is a single matrix. */
 #include "core/algorithms/product/product.h"
 
 #include "ht/kernels/nn.h"

@@ -11,7 +11,7 @@
 #include "ht/indexing.h"
 #include "ht/manipulations.h"
 
-/* Numbers are wherever they are needed. */
+/* Numbers are on every communicator. */
 static bool are_together(const char *what, const ht_tensor *a, const ht_tensor *b)
 {
     return a->body->number != NULL || b->body->number != NULL || ht__check_together(what, a, b);

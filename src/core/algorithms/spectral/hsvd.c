@@ -7,8 +7,8 @@
  * numbers, and a broadcast of the final vectors.
  *
  * x is projected on these vectors. The SVD of the projection, which has few rows and the width of
- * x, gives the result. The truncations are chosen such that all of them together leave out at most
- * a part of rtol. */
+ * x, gives the result. The truncations are chosen such that all of them in sum leave out at most a
+ * part of rtol. */
 #include <math.h>
 
 #include "core/algorithms/spectral/spectra.h"

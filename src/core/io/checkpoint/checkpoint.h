@@ -80,7 +80,7 @@ ht_status ht__checkpoint_walk(const ht_target *target, bool plain, bool sealed,
 /* checkpoint_crc.c. The checksum of every tensor's elements into `crc`, and `alike`. Collective. */
 ht_status ht__entries_checksum(ht_entries *entries, const ht_target *target);
 
-/* The dtype that stands for one in a file: 16-bit floats travel as float32, bool as uint8. */
+/* The dtype that represents one in a file: 16-bit floats are stored as float32, bool as uint8. */
 static inline ht_dtype ht__file_dtype(ht_dtype dtype)
 {
     if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16)
@@ -118,8 +118,8 @@ ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed);
  * which the other ranks wait. Tests make it small. */
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
-/* Where the file is to stand: ht__file_target of rank 0, on all ranks. Collective, agrees. */
-ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
+/* The final place of the file: ht__file_target of rank 0, on all ranks. Collective, agrees. */
+ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
 /* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; a file left by a
  * job that has ended is removed. *mine: it was made, and is to be removed after an error. */
 ht_status ht__place_create(const ht_target *target, const char *part, const void *head,

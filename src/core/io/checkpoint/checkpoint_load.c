@@ -73,8 +73,8 @@ struct candidates {
     int count, ages[1024];
 };
 
-/* ht-run goes on from what its job has written, and from nothing else. */
-static void find_candidates(struct candidates *found, const ht_target *target)
+/* ht-run resumes from files that its job has written, and from no others. */
+static void find_candidates(struct candidates *found, const ht__target *target)
 {
     const char *job = ht__env_text(HT_ENV_HT_RESUME_JOB);
     int count;

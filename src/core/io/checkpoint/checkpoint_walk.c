@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walking through the file of a checkpoint. Every rank has handles of its own, and reads an equal
+ * Walking through the file of a checkpoint. Every rank has separate handles, and reads an equal
  * part of axis 0 of each tensor. Files may be damaged or come from another program. So links to
  * other files or places are refused, no group is entered twice, and data that a tensor cannot have
  * are refused.
@@ -127,8 +127,8 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht_hdf5_info *inf
     return good ? HT_SUCCESS : damaged(walk, entry->path, ht__hdf5_error());
 }
 
-/* Elements of a checkpoint stand in the file as they are; those of others may be packed. */
-static bool fits_into_file(const struct walk *walk, const ht_hdf5_info *info)
+/* Elements of a checkpoint are in the file unchanged; those of others may be packed. */
+static bool fits_into_file(const struct walk *walk, const ht__hdf5_info *info)
 {
     int64_t bytes = (int64_t)ht_dtype_size(info->dtype);
 
@@ -227,8 +227,8 @@ static void grow_seen(struct walk *walk)
     ht__free(old);
 }
 
-/* Whether the group that stands there is entered for the first time; a second time would be without
- * end if it is inside itself. */
+/* Whether the group at this place is entered for the first time; a second time would not end if it
+ * is inside itself. */
 static bool is_new(struct walk *walk, haddr_t address)
 {
     size_t slot;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The text of a CSV file in equal ranges of bytes. Each rank reads its range and counts the quotes
- * in it. The counts of the ranks before tell if a range begins within a quoted field. This gives
- * the beginning of its first record (one Allgather of 1 number, one of 2). A rank's records are
- * those that begin in its range. A record that reaches into the next range is read to its end. */
+ * in it. The counts of the ranks before decide whether a range begins within a quoted field. This
+ * gives the beginning of its first record (one Allgather of 1 number, one of 2). A rank's records
+ * are those that begin in its range. A record that reaches into the next range is read to its end.
+ */
 #include "core/io/csv/csv_job.h"
 #include "core/io/files/file.h"
 #include "core/io/files/runs.h"

@@ -42,7 +42,7 @@ void *ht__hdf5_empty(size_t front, bool newest, size_t *size)
     H5Pset_userblock(form, front);
     if (newest)
         H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    H5Pset_fapl_core(access, 4096, false); /* nothing is written, whatever the name */
+    H5Pset_fapl_core(access, 4096, false); /* nothing is written under any name */
     H5Pset_file_image_callbacks(access, &calls);
     file = H5Fcreate("empty", H5F_ACC_TRUNC, form, access);
     if (file >= 0)

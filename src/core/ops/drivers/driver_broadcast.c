@@ -129,7 +129,7 @@ static bool is_aligned(const ht_tensor *x, ht_dtype dtype, const ht_broadcast_pl
 static ht_tensor *align(const char *what, ht_tensor *x, ht_dtype dtype,
                         const ht_broadcast_plan *plan)
 {
-    const bool was = ht_set_grad_enabled(false); /* the node stands for all of it */
+    const bool was = ht_set_grad_enabled(false); /* the node represents all of it */
 
     x = ht__broadcast_align(what, ht_astype(x, dtype), plan);
     ht_set_grad_enabled(was);

@@ -81,7 +81,7 @@ static void logaddexp2_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
         gin[1] = ht_div(g, ht_add_scalar(ht_exp2(ht_sub(a, b)), 1));
 }
 
-/* b a^(b - 1), and a^b log a; 0 where the factor is, whatever the other one. */
+/* b a^(b - 1), and a^b log a; 0 where the factor is 0, although the other one is infinite. */
 static void pow_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 {
     ht_tensor *a = ht_node_saved(node, 0), *b = ht_node_saved(node, 1), *zero = ht_scalar(0);

@@ -3,8 +3,8 @@
  * Keys with tensors among their items, like NumPy's. The tensors, and integers in the same key, are
  * indices that are broadcast together and name rows. Slices, the ellipsis and new axes are the
  * other axes of the rows. A mask is an index for each of its axes, and names its set elements. The
- * axes of the indices stand at the place of the first index, or in front if other items stand
- * between indices. */
+ * axes of the indices are at the place of the first index, or in front if other items separate the
+ * indices. */
 #include "core/ops/indexing/key.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bool is_index(const ht_index *item)
     return item->kind == HT_INDEX_INTEGER || item->kind == HT_INDEX_TENSOR;
 }
 
-/* Where indices stand among the items. */
+/* Notes the place of an index among the items. */
 static void note_place(reading *r, const ht_index *item)
 {
     if (!is_index(item)) {

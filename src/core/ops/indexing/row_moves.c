@@ -307,7 +307,7 @@ static ht_tensor *numbered(const char *what, const ht_tensor *like)
 }
 
 /* The gradient of the values: 0 for those that another value took the place of afterwards. All
- * values are numbered, and what a place has at last tells whose it is. */
+ * values are numbered, and the final number at a place shows whose value it is. */
 static ht_tensor *surviving(const char *what, const ht_body *x, ht_row_index index, ht_tensor *g)
 {
     const bool was = ht_set_grad_enabled(false);

@@ -17,7 +17,7 @@ typedef struct ht_row_index {
     bool own; /* each rank's indices along x's split axis are among those of its slab */
 } ht_row_index;
 
-/* The axis of a result where x's `axis`, which has no index, stands. */
+/* The axis of a result that is x's `axis`, which has no index. */
 int ht__rows_axis(const ht_row_index *index, int axis);
 
 /* A kernel (take, put) between x, or its local slab, and `rows` of the local indices. Axes are
@@ -26,8 +26,8 @@ int ht__rows_axis(const ht_row_index *index, int axis);
 ht_status ht__rows_run(const char *what, ht_kernel kernel, const ht_body *x,
                        const ht_row_index *index, int index_ndim, const ht_body *rows);
 
-/* x[index] in memory of its own; x[index] <- values, or += them, of a result's shape. In the graph.
- * Each is collective where x or the indices are split. */
+/* x[index] in new memory; x[index] <- values, or += them, of a result's shape. In the graph. Each
+ * is collective where x or the indices are split. */
 ht_tensor *ht__take_rows(const char *what, ht_tensor *x, const ht_row_index *index);
 ht_status ht__put_rows(const char *what, ht_tensor *x, const ht_row_index *index, ht_tensor *values,
                        bool add);

@@ -106,7 +106,7 @@ ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fischer)
     return y != NULL ? ht_astype(y, rounded_dtype(x->body->dtype)) : NULL;
 }
 
-/* Weights as they meet x: those of one axis stand along it. NULL after an error. */
+/* Weights in the form of x: those of one axis lie along it. NULL after an error. */
 static ht_tensor *fit_weights(const char *what, const ht_tensor *x, int axis, ht_tensor *weights)
 {
     const ht_body *w = weights->body;

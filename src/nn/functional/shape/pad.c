@@ -76,7 +76,7 @@ static bool check(const ht_tensor *x, int count, const int64_t widths[], ht_pad_
     return true;
 }
 
-/* The element that stands at place i, which may lie outside of 0 to length - 1. */
+/* The element at place i, which may lie outside of 0 to length - 1. */
 static int64_t source(ht_pad_mode mode, int64_t i, int64_t length)
 {
     if (mode == HT_PAD_REPLICATE)

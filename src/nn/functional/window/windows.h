@@ -7,7 +7,7 @@
 #include "ht/windows.h"
 #include "nn/functional/functional.h"
 
-/* Windows along an axis: element t of window j stands at j stride - padding + t dilation. */
+/* Windows along an axis: element t of window j is at j stride - padding + t dilation. */
 typedef struct ht_axis_windows {
     int64_t count, kernel, stride, padding, dilation;
 } ht_axis_windows;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by cuDNN (conv_dnn.cu), or else by im2col and matrix products, for as many images at a
- * time as there is room for. That of 16 bits is then one of float32, whose results are rounded once.
+ * Convolution by cuDNN (conv_dnn.cu), or else by im2col and matrix products, for as many images at
+ * a time as there is room for. That of 16 bits is then one of float32, whose results are rounded
+ * once.
  *
  *     cols (images * p, k)   the windows of p pixels of y; k = c / groups * taps
  *
@@ -240,7 +241,7 @@ static void operands_of(ht_conv_call *call, ht_kernel_operand *operand[], int64_
     count[3] = call->n * call->o * pixels;
 }
 
-/* The elements from one copy of float32 to the next: each is aligned as memory of its own. */
+/* The elements from one copy of float32 to the next: each is aligned like separate memory. */
 static int64_t room_of(int64_t count)
 {
     return (count + 63) / 64 * 64;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by cuDNN, which has fast ways for tensors that are all row-major or all channels-last.
- * So the layout of y is that of all: x that has the other one, and weights, which are always
- * row-major, are turned on their way there or back. */
+ * Convolution by cuDNN, which has fast ways for tensors that are all row-major or all
+ * channels-last. So the layout of y is that of all: x that has the other one, and weights, which
+ * are always row-major, are turned on their way there or back. */
 #include "backends/cuda/nn/conv/conv_dnn.h"
 
 #include <string.h>
@@ -140,7 +140,7 @@ static dnn_job job_of(const ht_conv_call *call, int way)
     return j;
 }
 
-/* Bytes, each part aligned as memory of its own. */
+/* Bytes, each part aligned like separate memory. */
 static size_t room_of(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;

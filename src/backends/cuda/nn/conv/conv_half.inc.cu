@@ -18,7 +18,7 @@ static __global__ void NAME(narrow)(int64_t work, const C *from, T *to)
     }
 }
 
-/* x and y have no gaps, whatever the order of their axes. */
+/* x and y have no gaps, for any order of their axes. */
 template <int puts>
 static int NAME(conv_wide)(ht_cuda_device *device, const ht_kernel_call *call, ht_kernel_fn *run)
 {
