@@ -32,7 +32,7 @@ static ht_status check_gradient(const char *what, int index, const ht_tensor *gr
     return HT_SUCCESS;
 }
 
-/* One tensor may stand in place of a list. */
+/* One tensor is taken in place of a list. */
 static bool is_one(const ht_value *list)
 {
     return ht_value_get_kind(list) == HT_VALUE_TENSOR;

@@ -162,7 +162,7 @@ static ht_status copy_whole(const char *what, ht_tensor *to, ht_tensor *from)
     return status;
 }
 
-/* For dense tensors: element `begin`, for who comes to `end` after those before it. */
+/* For dense tensors: element `begin`, once the elements before `end` are up to date. */
 static void *element(const ht_body *body, int64_t begin, int64_t end)
 {
     return (char *)ht__body_first(body, end) + (size_t)begin * ht_dtype_size(body->dtype);

@@ -130,7 +130,7 @@ ht_status ht__optimizer_add_group(const char *what, const ht_optimizer_type *typ
                                   ht_optimizer *optimizer, ht_value *parameters, double lr,
                                   const ht_update_call *settings);
 
-/* settings.c: each setting of a type as a number, whatever it is stored as. */
+/* settings.c: each setting of a type as a number, for any type of its field. */
 double ht__optim_setting(const ht_optimizer_type *type, const ht_update_call *settings, int index);
 void ht__optim_set_setting(const ht_optimizer_type *type, ht_update_call *settings, int index,
                            double value);
@@ -168,9 +168,9 @@ void ht__optimizer_begin_step(ht_optimizer *optimizer);
  * one device, and are of one dtype, in one call. */
 ht_status ht__optimizer_update_all(ht_optimizer *optimizer);
 
-/* Updates one parameter from `grad` with the arguments kept, whatever the optimizer holds now: the
- * elements from `begin` to `end` (beyond the last: to the last). Parts follow one another from the
- * first element; the one that reaches the end completes the update. */
+/* Updates one parameter from `grad` with the stored arguments, not with those that the optimizer
+ * has now: the elements from `begin` to `end` (beyond the last: to the last). Parts follow one
+ * another from the first element; the one that reaches the end completes the update. */
 ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                     int64_t begin, int64_t end);
 

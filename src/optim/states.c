@@ -6,7 +6,8 @@
 #include "ht/autograd.h"
 #include "ht/tensor.h"
 
-/* A state tensor is row-major whatever the parameter's strides: only the update reads it. */
+/* A state tensor is row-major for any strides of the parameter, because only the update reads it.
+ */
 static ht_tensor *new_state(const ht_tensor *parameter, double start)
 {
     ht_scope *scope = ht_scope_open();
@@ -38,7 +39,7 @@ static ht_status refuse_state(int index, const ht_body *state, const ht_body *pa
                    index, ht__body_str(parameter), ht__body_str(state));
 }
 
-/* A state of its own shape has the parameter's axes, of which some are reduced to length 1. */
+/* A state of another shape has the parameter's axes, of which some are reduced to length 1. */
 static bool fits(const ht_optimizer_type *type, const ht_body *state, const ht_body *parameter)
 {
     bool alike = state->ndim == parameter->ndim;

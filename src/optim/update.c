@@ -155,8 +155,8 @@ static void add_part(ht_update_call *call, const ht_optimizer *optimizer,
     call->call.rows += part->n > 0;
 }
 
-/* Those of a group that go together with the first of them from *next on, which is then behind
- * them: in one call. */
+/* The parameters of a group that can be updated with the first of them from *next on in one call;
+ * *next is then behind them. */
 static ht_status update_run(ht_optimizer *optimizer, const ht_optimizer_group *group, int *next)
 {
     const ht_kernel kernel = optimizer->type->kernel;

@@ -50,7 +50,7 @@ static void compare(struct complaints *list, const struct ht_state_entry *entry,
     }
 }
 
-/* The entry of a checkpoint that holds a state of its own; NULL: there is none. */
+/* The entry of a checkpoint that is a separate state; NULL: there is none. */
 static const char *inner_state(const ht_value *map)
 {
     for (int i = 0; i < ht_value_count(map); i++) {

@@ -59,7 +59,7 @@ uint64_t ht__nn_draw_seed(const ht_module *layer)
     return ht__replay(key);
 }
 
-/* Where this rank's slab stands among the elements of the global tensor. */
+/* The place of this rank's slab among the elements of the global tensor. */
 static ht_random_draw draw_of(const ht_body *body, double low, double high)
 {
     int axis = body->split != HT_NONE ? body->split : 0;

@@ -22,7 +22,7 @@ ht_status ht__nn_init_check(const char *what, ht_tensor *x);
 ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);
 ht_status ht__nn_init_normal(const char *what, ht_tensor *x, double mean, double std);
 
-/* Whether a length is one that a tensor can have, of which some make no overflow; false after an
+/* Whether a tensor can have this length, and a few such lengths do not overflow; false after an
  * error of the constructor `what`. */
 bool ht__nn_check_size(const char *what, const char *name, int64_t size);
 

@@ -34,7 +34,7 @@ static ht_status refuse_axes(const recipe *how, const ht_body *body)
                    ht__shape_str(body->ndim, body->shape), how->least, how->most);
 }
 
-/* Without gradients, and in a scope of its own. */
+/* Without gradients, and in a separate scope. */
 static ht_status run(recipe how, ht_tensor *x)
 {
     ht_scope *scope;

@@ -144,7 +144,7 @@ ht_status ht_module_add(ht_module *module, const char *name, ht_module **slot, h
 }
 
 /* A view could not be given another body later, by to_dtype or by a wrapper that renews buffers:
- * the handle gets memory of its own. */
+ * the handle gets separate memory. */
 static ht_status own_memory(const char *what, ht_tensor *tensor)
 {
     ht_scope *scope;

@@ -125,7 +125,7 @@ bool ht__address_add(ht_address_set *set, const void *address); /* false: it was
 void ht__address_set_free(ht_address_set *set);
 
 /* module/guard.c: for wrappers. Registers `module` (retained) as the child "module" of a wrapper,
- * in *slot. The paths inside stay as they are, so that wrapping changes neither dropout masks nor
+ * in *slot. The paths inside stay the same, so that wrapping changes neither dropout masks nor
  * names of saved state. */
 ht_status ht__module_wrap(ht_module *wrapper, ht_module **slot, ht_module *module);
 
@@ -139,7 +139,7 @@ ht_status ht__module_guard(const char *what, ht_module *wrapper, ht_module *tree
 void ht__module_unguard(ht_module *wrapper, ht_module *tree);
 
 /* Brings every parameter of the tree up to date. A drain point: called by eval, clone, saving,
- * loading, and whatever hands out parameters. */
+ * loading, and by code that hands out parameters. */
 ht_status ht__module_drain(ht_module *module);
 
 /* HT_ERR_STATE with a message when the tree, or a part of it, is guarded. */

@@ -197,7 +197,7 @@ static ht_status read_state(ht_module *module, const ht_value *state, struct cou
     return counters->status;
 }
 
-/* On another number of ranks every rank goes on after all draws that were made. */
+/* On another number of ranks every rank continues after all draws that were made. */
 static ht_status set_counters(struct counters *counters)
 {
     ht_status status = ht__comm_allreduce_i64(counters->comm, counters->largest, counters->count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * State of a tree in a file of its own, whose names are the dotted names of parameters and buffers:
- * a checkpoint in HDF5, or a safetensors file. HDF5 files without checksums, made by others, can be
+ * State of a tree in a separate file, whose names are the dotted names of parameters and buffers: a
+ * checkpoint in HDF5, or a safetensors file. HDF5 files without checksums, made by others, can be
  * read too. */
 #include "core/io/checkpoint/checkpoint.h"
 #include "core/io/safetensors/safetensors.h"

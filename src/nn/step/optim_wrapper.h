@@ -24,7 +24,7 @@ ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, 
 
 /* loss_scaler.c. Divides the gradients again; *finite, the same on all ranks: they can be used. */
 ht_status ht__scaler_unscale(ht_optim_wrapper *wrapper, bool *finite);
-/* Whether ranks that miss an update would go on with another scale, or wait for one another. */
+/* Whether ranks that miss an update would continue with another scale, or wait for one another. */
 bool ht__scaler_needs_all_ranks(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp);
 void ht__scaler_adapt(ht_optim_wrapper *wrapper, bool finite);
 ht_status ht__scaler_check_options(const char *what, const ht_optim_wrapper_options *options);

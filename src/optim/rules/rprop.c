@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rprop: each element has a step size of its own, which grows while the gradient keeps its sign and
+ * Rprop: each element has a separate step size, which grows while the gradient keeps its sign and
  * shrinks when the sign turns. */
 #include "ht/kernels/optim.h"
 #include "optim/rules/rule.h"

@@ -10,7 +10,7 @@ struct sequential_lr {
     int64_t milestones[]; /* one less than there are schedules, ascending */
 };
 
-/* The schedule whose turn it is goes on, or begins afresh at its milestone. */
+/* The current schedule continues, or begins afresh at its milestone. */
 static ht_status advance_one(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
     const struct sequential_lr *rule = (const struct sequential_lr *)scheduler;

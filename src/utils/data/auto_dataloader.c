@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A loader for a given number of rows that all ranks together take in a step. */
+ * A loader for a given number of rows that all ranks take in a step. */
 #include <inttypes.h>
 
 #include "utils/data/data.h"

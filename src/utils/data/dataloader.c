@@ -121,8 +121,8 @@ static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_option
     return loader;
 }
 
-/* They share the same rows, and make as many batches, or some would wait for others that have come
- * to the end. */
+/* They share the same rows, and make the same number of batches; otherwise some would wait for
+ * others that have ended. */
 static ht_status check_ranks(const char *what, const ht_dataloader *loader)
 {
     ht_comm *comm = loader->dataset->comm;

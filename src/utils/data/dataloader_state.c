@@ -24,7 +24,7 @@ static void set_integers(ht_value *map, const char *key, int ndim, const int64_t
     ht_value_set(map, key, ht_value_tensor(ht_array(integers, ndim, shape, HT_INT64, HT_LOCAL)));
 }
 
-/* Numbers that tell one data set from another. */
+/* Numbers that distinguish data sets. */
 static const struct identity {
     const char *key, *meaning;
 } identity[] = {
@@ -77,7 +77,7 @@ static ht_status get_number(ht_comm *comm, const ht_value *state, const char *ke
                    key);
 }
 
-/* In host memory, whatever device the state was loaded to; while the scope is open. */
+/* In host memory, for a state on any device; while the scope is open. */
 static const int64_t *get_integers(ht_comm *comm, const ht_value *state, const char *key, int ndim,
                                    int64_t last, int64_t *rows)
 {

@@ -84,7 +84,7 @@ static bool is_better(const ht_keep_best *best, double metric, int64_t epoch,
     return best->maximize ? metric > than->metric : metric < than->metric;
 }
 
-/* Where it stands among those that are kept. */
+/* Its place among the kept files. */
 static int place(const ht_keep_best *best, double metric, int64_t epoch)
 {
     int at = best->count;

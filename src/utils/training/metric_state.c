@@ -69,8 +69,8 @@ ht_value *ht_metric_state_dict(ht_metric *metric)
     return map;
 }
 
-/* The rows of moments that this rank goes on from: its own; of a job with other ranks those that it
- * holds, and of what all hold rank 0 everything. */
+/* The rows of moments from which this rank resumes: its own, or in a job with other ranks those of
+ * its part. Rows that all hold go to rank 0 alone. */
 static void take_moments(const ht_metric *metric, const ht_body *body, const double *rows,
                          ht_moments *mine)
 {

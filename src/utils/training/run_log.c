@@ -209,7 +209,7 @@ static ht_status draw(const ht_run_log *log)
     return status == HT_SUCCESS ? ht__whole_end(&file, draw_part(log, file.part)) : status;
 }
 
-/* The first row of a run that goes on finds the files as the run before left them. */
+/* The first row of a resumed run finds the files of the run before. */
 static ht_status write_plain(ht_run_log *log)
 {
     ht_status status = log->goes_on ? ht__run_log_go_on(log, add_name) : HT_SUCCESS;

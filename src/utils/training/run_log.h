@@ -34,8 +34,8 @@ double *ht__run_log_new_row(ht_run_log *log);
  * the picture. run_log_go_on.c */
 ht_status ht__run_log_go_on(ht_run_log *log, const char *what);
 
-/* The names as they stand in the first line, or before the first number of each; without line end.
- */
+/* The names in the form of the first line, or of the text before the first number of each; without
+   line end. */
 void ht__run_log_header(const ht_run_log *log, FILE *file);
 void ht__run_log_json_name(FILE *file, const char *name);
 

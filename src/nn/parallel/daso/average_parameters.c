@@ -76,9 +76,9 @@ static bool fits(const ht_flat_tensors *flat, const ht_value *parts)
     return true;
 }
 
-/* Sums of different lengths would never end, or not well, and memory is made by all ranks or by
- * none. `parts` NULL: this rank has failed with `mine`. *fit, whether memory fits here, becomes
- * whether it does on all ranks. */
+/* Sums of different lengths would hang or fail, and memory is made by all ranks or by none. `parts`
+ * NULL: this rank has failed with `mine`. *fit, whether memory fits here, becomes whether it does
+ * on all ranks. */
 static ht_status check_ranks(const char *what, ht_comm *comm, const ht_value *parts, ht_status mine,
                              bool *fit)
 {

@@ -12,8 +12,8 @@
 ht_flat_tensors *ht__average_memory(const char *what, ht_comm *comm, const ht_value *parts,
                                     ht_exchange *exchange);
 
-/* The same for those of a list that take part, all or those that are trained: *flat (NULL at
- * first) stays where it is theirs on all ranks. Collective, agrees: whatever a rank brings. */
+/* The same for those of a list that take part, all or those that are trained: *flat (NULL at first)
+ * stays where it is theirs on all ranks. Collective, agrees: for any arguments of a rank. */
 ht_status ht__average_prepare(const char *what, ht_comm *comm, ht_value *parameters, bool trainable,
                               ht_exchange *exchange, ht_flat_tensors **flat);
 

@@ -232,7 +232,7 @@ ht_status ht_daso_epoch_loss_logic(ht_daso *daso, double loss, bool loss_globall
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
 }
 
-/* The same on all ranks, whatever the abandoned epoch had made of them. */
+/* The same on all ranks, for any progress of the abandoned epoch. */
 static ht_status unite(const char *what, ht_daso *daso)
 {
     ht_status status = ht__daso_receive(daso);

@@ -86,7 +86,7 @@ static ht_status check_mine(const ht_comm *comm, int count, const int64_t period
     return status;
 }
 
-/* Ranks that average in different steps would add up what does not belong together. */
+/* Ranks that average in different steps would add unrelated values. */
 static ht_status check_alike(ht_comm *comm, const int64_t mine[], int n)
 {
     size_t bytes = (size_t)n * sizeof *mine;

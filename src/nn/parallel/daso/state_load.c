@@ -148,7 +148,7 @@ static ht_status check_numbers(const ht_value *state)
     return status == HT_SUCCESS ? check_detector(state) : status;
 }
 
-/* Whether it can go on here at all. */
+/* Whether the run can resume here at all. */
 static ht_status check_place(const ht_daso *daso, const ht_value *state)
 {
     int64_t batch = saved(state, "batch"), batches = saved(state, "batches");

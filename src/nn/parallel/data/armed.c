@@ -102,7 +102,7 @@ static bool is_reached(const ht_dp_forward *forward)
     return forward->reached;
 }
 
-/* Those that the loss does not reach go on waiting. */
+/* Those that the loss does not reach still wait. */
 static void take_reached(ht_data_parallel *dp)
 {
     ht__dp_forget_those(dp, is_reached);
@@ -154,8 +154,8 @@ static ht_status find_reached(ht_status status)
     return status;
 }
 
-/* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the one that
- * sends its gradients tells. */
+/* Also a pass that is not sent by itself (of an unfinished group, or within no_sync): the pass that
+ * sends its gradients reports it. */
 static void break_pass(ht_data_parallel *dp, const ht_error_kept *cause)
 {
     ht__reducer_break(dp->reducer, false, cause);
@@ -238,7 +238,7 @@ static void progress(void *user)
     ht__dp_exit();
 }
 
-/* A loss that this rank refuses tells which passes the others begin. */
+/* A loss that this rank refuses shows which passes the others begin. */
 static void fail_to_begin(ht_tensor *root)
 {
     if (root == NULL) {
@@ -266,7 +266,7 @@ static void fail(bool begun, ht_tensor *root, void *user)
 static _Thread_local ht_backward_observer observer = {
     .begins = begin_backward, .progress = progress, .failed = fail};
 
-/* The first parameter tells, unless all of them were frozen (ht_module_requires_grad). */
+/* The first parameter decides, unless all of them were frozen (ht_module_requires_grad). */
 static bool is_trainable(const ht_data_parallel *dp)
 {
     for (int i = 0; i < dp->reducer->count; i++) {

@@ -183,7 +183,7 @@ static void destroy(ht_module *self)
 {
     ht_data_parallel *dp = ht_module_data(self);
 
-    ht__dp_forget(dp); /* first: its thread, which may be another one, goes on without it */
+    ht__dp_forget(dp); /* first: its thread, which may be another one, continues without it */
     if (dp->reducer != NULL) {
         if (dp->reducer->failure == HT_SUCCESS) /* otherwise it has been reported */
             ht__reducer_drain(dp->reducer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Passes of which this rank has no loss: it has no rows, or an error took the loss, or it refuses
- * the one it has. Other ranks begin theirs, and wait for this rank in them. */
+ * Passes without a loss on this rank: it has no rows, or an error took the loss, or it refuses the
+ * loss. Other ranks begin theirs, and wait for this rank in them. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/data_parallel.h"
 
@@ -45,7 +45,7 @@ ht_status ht__dp_begin_broken(ht_data_parallel *dp)
     return ht__dp_begin_counted(dp, sync);
 }
 
-/* Where no loss tells which forward passes a pass is of. */
+/* If no loss shows which forward passes a pass belongs to. */
 static void look_at_last(ht_data_parallel *dp)
 {
     dp->pass_sync = dp->armed_count > 0 ? dp->armed[dp->armed_count - 1].sync : ht__dp_syncs(dp);

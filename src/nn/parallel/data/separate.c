@@ -81,7 +81,7 @@ static bool is_wrapped(ht_module *module, int slot)
            count_parameters(*ht__slot_place(module, &module->slots[slot]), NULL) > 0;
 }
 
-/* Each submodule is wrapped by all ranks together: as many on each. */
+/* All ranks wrap each submodule, and the same number of them. */
 static ht_status check_ranks(ht_module *module, ht_comm *comm)
 {
     int64_t mine = 0, first;

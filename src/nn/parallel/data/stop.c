@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stopping together: one rank asks, and all ranks know it at the same step. The request travels
+ * A stop that all ranks make at the same step, after one rank asks for it. The request travels
  * with the sum of the weights. A request that a pass has brought takes effect when the next pass
  * begins, because only then the pass is over on every rank. */
 #include "nn/parallel/data/data_parallel.h"

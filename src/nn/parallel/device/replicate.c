@@ -3,8 +3,8 @@
  * Copies of a module on other devices. All parameters travel as one block of bytes. Those of a copy
  * are views of it, whose gradients return to the module's parameters, one node each. The nodes are
  * older than those of the forward pass, so that they come last in backward and always in the same
- * order. So sums of three and more gradients have the same bits each time. Buffers have memory of
- * their own, because a module may write them. */
+ * order. So sums of three and more gradients have the same bits each time. Buffers have separate
+ * memory, because a module may write them. */
 #include <string.h>
 
 #include "ht/autograd.h"

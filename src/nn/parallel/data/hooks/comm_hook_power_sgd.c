@@ -170,7 +170,7 @@ static ht_tensor *q_of(bucket_memory *memory, const matrix *x)
     return part(memory->q, x->q, x->m, x->r);
 }
 
-/* On the host, wherever the bucket is. */
+/* On the host, for a bucket on any device. */
 static ht_status orthonormalize(ht_tensor *x)
 {
     ht_tensor *host = ht__on_host("ht_comm_hook_power_sgd", x, x->body->dtype);
@@ -217,7 +217,7 @@ static ht_status make_memory(const ht_power_sgd *state, bucket_memory *memory, h
                : HT_SUCCESS;
 }
 
-/* The same for each parameter, whatever bucket it is in. */
+/* The same for each parameter, in any bucket. */
 static ht_status first_q(const ht_power_sgd *state, ht_tensor *q, const matrix *x)
 {
     uint64_t draw = ((uint64_t)state->iter << 32) + x->number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How a bucket passes through the rounds of a hook. All ranks must start the sums of one exchange
- * in the same order, and the progress of a bucket differs between ranks. So each round has an
- * exchange of its own. A bucket enters a round only after earlier buckets on the same communicator
+ * in the same order, and the progress of a bucket differs between ranks. So each round has a
+ * separate exchange. A bucket enters a round only after earlier buckets on the same communicator
  * have entered it or are finished. So the order within a round is the order of posting, while the
  * rounds of different buckets overlap. */
 #include "nn/parallel/data/reducer/comm_hook.h"

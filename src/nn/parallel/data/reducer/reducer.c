@@ -77,7 +77,7 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
     return reducer;
 }
 
-/* Bucket memory goes back to the exchange: a gradient that is there moves to memory of its own. */
+/* Bucket memory returns to the exchange: a gradient in it moves to separate memory. */
 static void detach_gradient(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;

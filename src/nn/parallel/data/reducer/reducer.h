@@ -108,8 +108,8 @@ struct ht_reducer_param {
 };
 
 /* The head of a pass, summed over the ranks: doubles in a row. Only the first two, unless ranks may
- * be out of data (reducer_join.c). For each parameter weight follows once more, and with
- * ranks out of data also kept and held, because gradients need not be zeroed together. */
+ * be out of data (reducer_join.c). For each parameter the weight follows once more, and with ranks
+ * out of data also kept and held, because gradients need not be zeroed at once. */
 typedef struct ht_pass_head {
     double weight;  /* of what this rank adds: the most to any parameter */
     double stops;   /* ranks that ask for a stop (data/stop.c) */
@@ -221,7 +221,7 @@ ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
 ht_status ht__reducer_rebuild(ht_reducer *reducer);
 
-/* reducer_staging.c. Memory for a bucket; not HT_SUCCESS: there is none. fetch: gradients set out
+/* reducer_staging.c. Memory for a bucket; another status if there is none. fetch: gradients set out
  * for the staging; whether they are all there; the average goes back. A failure in the middle of a
  * pass makes what this rank sends of no use. Collective, the first. */
 ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes);
@@ -289,8 +289,8 @@ ht_status ht__reducer_judge(ht_reducer *reducer);
 ht_status ht__reducer_fail(ht_reducer *reducer, ht_status status);
 ht_status ht__reducer_status(const ht_reducer *reducer);
 bool ht__reducer_told(const ht_reducer *reducer);
-/* This rank is broken; the first cause is the one that is reported. spoil: what this rank will send
- * is of no use, whatever passes it makes. */
+/* This rank is broken; the first cause is the one that is reported. spoil: the data of this rank
+ * will be invalid, in any pass. */
 void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error_kept *cause);
 void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause);
 

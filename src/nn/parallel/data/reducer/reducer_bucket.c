@@ -2,8 +2,8 @@
  *
  * Buckets: flat memory of one dtype and device. Gradients lie in it one after another, in about the
  * order in which they become ready. Before them come flags, one for each gradient and one for the
- * pass. Flags are summed together with the gradients, and first: a sum of 0 tells that no rank had
- * the gradient. */
+ * pass. Flags are summed in the same message as the gradients, and first: a sum of 0 means that no
+ * rank had the gradient. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 #include "core/base/environment.h"
 
@@ -78,7 +78,7 @@ static ht_body *slot_body(const ht_bucket *bucket, const ht_tensor *parameter, s
     return body;
 }
 
-/* The same memory for the reducer itself, whatever state it is in. */
+/* The same memory for the reducer itself, in any state of it. */
 static ht_body *inside(const ht_body *slot)
 {
     ht_body *body = ht__body_view(slot);
@@ -111,8 +111,8 @@ static ht_tensor *all_of(const ht_bucket *bucket, const ht_tensor *some)
     return ht_retain(ht__tensor_view(body));
 }
 
-/* A new slot for one parameter; the gradient that lies in its old one moves along, and so do the
- * handles, of which the program may have one. */
+/* A new slot for one parameter; the gradient in its old one moves with it, and so do the handles,
+ * one of which the program may have. */
 static ht_status place(ht_reducer_param *param, const ht_bucket *bucket, size_t start)
 {
     ht_body *body = slot_body(bucket, param->tensor, start), *old;
@@ -167,7 +167,7 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
     return status;
 }
 
-/* Parameters of one kind stand together in `order`; kinds in the order in which they first come. */
+/* Parameters of one kind are adjacent in `order`; kinds in the order in which they first come. */
 static void group_kinds(ht_reducer *reducer)
 {
     int *grouped = ht__alloc((size_t)reducer->count * sizeof *grouped), filled = 0;

@@ -43,8 +43,8 @@ void ht__reducer_set_broken(ht_reducer *reducer, ht_breakage how, const ht_error
     reducer->why = ht__strdup(cause->code != HT_SUCCESS ? cause->message : "");
 }
 
-/* The pass that is under way tells the others, unless its verdict has left; else the next one does.
- * Until then this rank takes part in whatever they do, and refuses its steps. */
+/* The current pass reports to the others, unless its verdict has left; otherwise the next one does.
+ * Until then this rank takes part in all their calls, and refuses its steps. */
 void ht__reducer_spoil(ht_reducer *reducer, const ht_error_kept *cause)
 {
     ht__reducer_set_broken(reducer, HT_BROKEN_SPOILT, cause);

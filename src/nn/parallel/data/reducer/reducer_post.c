@@ -3,7 +3,7 @@
  * Starts the messages of a backward pass in order: its head, then its buckets when they become
  * ready.
  *
- * The weights of the ranks travel first, in a message of their own, the head of the pass. No bucket
+ * The weights of the ranks travel first, in a separate message, the head of the pass. No bucket
  * is posted before their sum is known, because gradients are divided by it. That delays nothing,
  * since no sum of gradients can be complete before every rank has begun its pass either. */
 #include "nn/parallel/data/reducer/comm_hook.h"
@@ -99,8 +99,8 @@ double ht__reducer_scale(const ht_reducer *reducer)
     return 1;
 }
 
-/* The factor of this gradient relative to the scale of all; 1 where gradients are zeroed together.
- */
+/* The factor of this gradient relative to the scale of all; 1 where all gradients were zeroed at
+   once. */
 static double balance(const ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
@@ -178,7 +178,7 @@ bool ht__reducer_has_head(ht_reducer *reducer)
     return true;
 }
 
-/* Those that are complete set out for the host together. */
+/* Those that are complete leave for the host at once. */
 static bool is_on_host(ht_reducer *reducer, int number)
 {
     for (int i = number; i < reducer->bucket_count && reducer->buckets[i].missing == 0; i++) {

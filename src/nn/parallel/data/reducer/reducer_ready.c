@@ -37,8 +37,8 @@ static ht_status collect(ht_reducer_param *param)
     return HT_SUCCESS;
 }
 
-/* No gradient on this rank: zeros stand in its slot. Other ranks may have one, and the average will
- * be there. */
+/* No gradient on this rank: its slot gets zeros. Other ranks may have one, and the average will be
+ * there. */
 static ht_status contribute_nothing(ht_reducer_param *param)
 {
     ht_grad_meta *meta = param->tensor->meta;

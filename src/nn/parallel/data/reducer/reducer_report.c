@@ -14,7 +14,7 @@
 
 static ht_reducer *sent; /* whose sums have all been started, and are yet to be looked at */
 
-/* "fc1.weight, fc1.bias and 3 more" of the parameters that stand in `row`. */
+/* "fc1.weight, fc1.bias and 3 more" of the parameters in `row`. */
 static void list_names(const ht_reducer *reducer, const float row[], char *text, size_t room)
 {
     size_t used = 0;
@@ -64,7 +64,7 @@ static void write_why(const ht_reducer *reducer, const float *row, char *text, s
     text[i] = '\0';
 }
 
-/* A clause for the ranks first ... last, which tell the same. */
+/* A clause for the ranks first ... last, whose reports are equal. */
 static size_t describe_rows(const ht_reducer *reducer, int first, int last, char *text, size_t room)
 {
     static const char *const heads[] = {"no gradient for ", "backward failed before it came to ",
@@ -175,8 +175,8 @@ static bool has_come(const ht_reducer *reducer)
     return true;
 }
 
-/* The verdict says it of all parameters, and of a rank that misses none but brings nothing of use.
- * A rank that has the last bucket has examined that. */
+/* The verdict describes all parameters, and a rank that misses none but has no valid data. A rank
+ * that has the last bucket has examined that. */
 static bool misses_some(const ht_reducer *reducer)
 {
     const ht_bucket *last = &reducer->buckets[reducer->bucket_count - 1];

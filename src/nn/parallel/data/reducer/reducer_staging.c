@@ -45,7 +45,7 @@ static char *on_device(const ht_bucket *bucket)
     return (char *)ht__storage_raw(bucket->storage) + begin_of(bucket);
 }
 
-/* When it comes to light depends on the device: it must not reach the program in just any call. */
+/* The device determines when it is noticed: it must not reach the program in just any call. */
 static void note_failure(const ht_bucket *bucket, const ht_error_kept *earlier)
 {
     ht_error_kept cause;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Parameters without a gradient. By default each one is an error that names it. With
- * find_unused_parameters the graph of a forward pass tells which to expect, with static_graph the
- * first pass does. A rank's flag in the bucket tells the others about a parameter. So all ranks see
+ * find_unused_parameters the graph of a forward pass shows which to expect, with static_graph the
+ * first pass does. A rank's flag in the bucket reports a parameter to the others. So all ranks see
  * an error in the same step, without a cost for steps without an error. */
 #include "core/autograd/autograd.h"
 #include "nn/parallel/data/reducer/reducer.h"

@@ -75,7 +75,7 @@ static ht_status update(ht_reducer_param *param, const ht_reducer_optimizer *due
                         int64_t end)
 {
     int span = ht__span_begin(HT_SPAN_UPDATE, param->name, due->optimizer->type->name);
-    ht_comm *outer = ht__together(param->reducer->comm); /* no rank goes on by itself */
+    ht_comm *outer = ht__together(param->reducer->comm); /* no rank continues by itself */
     ht_status status = ht__optimizer_update_part(due->optimizer, param->entry, param->inside, begin,
                                                  end);
 
@@ -102,8 +102,8 @@ static ht_status apply(ht_reducer_param *param)
     return update(param, due, begin, INT64_MAX);
 }
 
-/* A gradient of this rank means that there is an update, whatever the flags will say, unless the
- * ranks have brought no weight at all. Updates by operations change complete parameters. */
+/* A gradient of this rank means that there is an update, for any flags, unless the sum of the
+ * ranks' weights is 0. Updates by operations change complete parameters. */
 bool ht__reducer_comes_in_parts(const ht_reducer_param *param)
 {
     const ht_bucket *bucket = &param->reducer->buckets[param->bucket];
