@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Sourced by what looks for names in C files.
-# shellcheck disable=SC2154 # srcdir is set by who sources it
+# shellcheck disable=SC2154 # The sourcing script sets srcdir.
 
 # The files' code, without comments and strings.
 code() {

@@ -173,7 +173,7 @@ struct number number_copysign(ht_dtype dtype, struct number a, struct number b)
     struct number r = {.re = copysign(a.re, b.re), .err = a.err};
     double slope = signbit(a.re) == signbit(r.re) ? 1 : -1;
 
-    if (!(fabs(b.re) > b.err)) /* signs of zeros and of NaN are anybody's */
+    if (!(fabs(b.re) > b.err)) /* signs of zeros and of NaN may be either */
         return number_unknown();
     if (fabs(a.re) <= a.err)
         slope = a.err > 0 ? INFINITY : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rest of a backward pass that has failed on this rank. The other ranks may continue, and wait
- * in second runs of segments and in exchanges of nodes. They learn of the failure in the first
- * exchange of each communicator that this rank has not come to, in the order of the pass. */
+ * in second runs of segments and in exchanges of nodes. They get the failure in the first exchange
+ * of each communicator that this rank has not come to, in the order of the pass. */
 #include "core/autograd/autograd.h"
 #include "core/autograd/engine.h"
 

@@ -22,7 +22,7 @@ ht_node *ht__queue_pop(ht_node_queue *queue); /* the latest one, with the queue'
 void ht__queue_free(ht_node_queue *queue);    /* an empty one */
 
 /* abandon.c. In place of the node's backward, or after it has failed: ranks that wait for this one
- * learn of the error, which stays what it is. */
+ * get the error, which stays the same. */
 void ht__abandon(ht_node_queue *queue, ht_node *node);
 
 /* The program's value for a gradient: a global tensor of any split, like the results of backward

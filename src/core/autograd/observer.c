@@ -33,7 +33,8 @@ void ht__backward_leave(ht_backward_observer *observer)
         *link = observer->next;
 }
 
-/* One refuses the pass: for those before it it had begun, those after it never hear of another. */
+/* One refuses the pass: for those before it the pass had begun, and those after it get no other
+ * call. */
 static void tell_refused(const ht_backward_observer *refuses, ht_tensor *root)
 {
     bool begun = true;

@@ -66,7 +66,7 @@ ht_status ht__request_run(ht_request *request); /* waits and releases; NULL: the
 typedef enum ht_manner {
     HT_AGREED, /* a collective call of the program's: the ranks ask each other before it begins */
     HT_ALIKE,  /* one of the library's, with tensors of its own making; point to point */
-    HT_POSTED  /* cannot ask the other ranks: they learn of it in the wait */
+    HT_POSTED  /* cannot ask the other ranks: they get the result in the wait */
 } ht_manner;
 
 typedef struct ht_check {
@@ -106,7 +106,7 @@ ht_request *ht__call_start(const ht_check *check, const ht_call *call, bool vali
 ht_request *ht__post(const ht_check *check, const ht_call *call, bool valid, ht_start_fn *start,
                      ht_tensor *send, ht_tensor *recv);
 
-/* Whether the others learn from their wait of what this rank does wrong; else it ends the job. */
+/* Whether the others get the fault of this rank from their wait; otherwise it ends the job. */
 bool ht__posted_tells(const ht_comm *comm);
 
 /* Moves the part of a request that comes before its MPI operation ends; never waits. True when it

@@ -52,7 +52,7 @@ static ht_status post_allgather(ht_request *request, ht_comm *comm, const ht_par
                                              ht__request_slots(request, 1)),
                              request->what);
 
-    int64_t *same = ht__alloc(sizeof *same * 2 * (size_t)comm->size); /* my part, to everybody */
+    int64_t *same = ht__alloc(sizeof *same * 2 * (size_t)comm->size); /* my part, to all ranks */
 
     for (int r = 0; r < comm->size; r++)
         same[r] = p->counts[comm->rank];

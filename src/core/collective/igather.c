@@ -87,8 +87,8 @@ static ht_status open_parts(ht_request *request, const ht_call *call, ht_tensor 
     return status;
 }
 
-/* The rows of the complete tensor. Without counts, those who have only a part of it know it to be
- * one of equal ones. */
+/* The rows of the complete tensor. Without counts, ranks that have only a part take all parts to be
+ * equal. */
 static int64_t whole_rows(const ht_comm *comm, const ht_call *call, const ht_tensor *part,
                           const ht_tensor *whole)
 {

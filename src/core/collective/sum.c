@@ -16,7 +16,7 @@
 
 enum {
     BLOCK = 256,          /* numbers added up at a time: they stay in the first cache */
-    GATHERED = 16 * 1024, /* bytes from all ranks up to which everybody adds for himself */
+    GATHERED = 16 * 1024, /* bytes from all ranks up to which each rank adds all of them */
     ROUND = 256 * 1024,   /* numbers of one round: int counts them, and memory is bounded */
 };
 

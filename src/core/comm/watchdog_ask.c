@@ -23,7 +23,7 @@ struct answer {
 static MPI_Comm wire = MPI_COMM_NULL;
 static int wire_rank, wire_size;
 static struct answer *answers; /* one per rank, made in time: a rank may be out of memory */
-static bool *asked;            /* who has not answered yet */
+static bool *asked;            /* ranks that have not answered yet */
 
 /* A message that is there, taken before another thread can. */
 static bool take(int tag, void *data, size_t bytes, int *source)

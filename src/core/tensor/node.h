@@ -135,7 +135,7 @@ void ht__segment_take(ht_node *node);               /* a new node, in a run */
 void ht__segment_forget(ht_node *node);             /* a node of a segment, before it is freed */
 bool ht__segment_restore(ht_segment *segment);      /* makes saved tensors; false after an error */
 void ht__segment_save(ht_node *twin, ht_tensor *x); /* a node of the first run, in the second */
-/* In place of the second run, after a failure: the ranks that wait in theirs learn of it. */
+/* In place of the second run, after a failure: the ranks that wait in theirs get the error. */
 void ht__segment_miss(ht_segment *segment);
 void ht__segment_fini(ht_segment *segment);
 

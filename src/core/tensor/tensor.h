@@ -22,7 +22,7 @@ typedef struct ht_storage {
 
 ht_storage *ht__storage_new(ht_device *device,
                             size_t bytes); /* NULL: out of memory, no error set */
-/* Memory of another owner, who gets `user` back at the end; free NULL: keeps it all along. */
+/* Memory of another owner, which gets `user` back at the end; free NULL: keeps it all along. */
 ht_storage *ht__storage_lend(ht_device *device, void *memory, void (*free)(void *user), void *user);
 void ht__storage_touch(ht_storage *storage); /* an in-place write: raises the version */
 
@@ -130,8 +130,8 @@ void ht__strides_row_major(int ndim, const int64_t shape[], int64_t stride[]);
 void ht__body_lay_row_major(ht_body *body);
 void ht__body_lay_channels_last(ht_body *body); /* (N, C, H, W) */
 
-/* Address of the first local element: of all, or for who reads a dense body's elements one after
- * another, of the first n. */
+/* Address of the first local element: of all, or for a caller that reads a dense body's elements in
+ * order, of the first n. */
 void *ht__body_data(const ht_body *body);
 void *ht__body_first(const ht_body *body, int64_t n);
 void ht__body_await(const ht_body *body);                 /* the guards, without the address */

@@ -2,8 +2,8 @@
  *
  * Places where a backward pass waits for other ranks: the exchange of a node's own backward step,
  * and those of a segment's second run. If an error keeps this rank from such a place, it takes part
- * there with the error instead, which tells the ranks that wait. All ranks of a communicator learn
- * of a failure in the same exchange, and make no other one in that pass.
+ * there with the error instead, which tells the ranks that wait. All ranks of a communicator get a
+ * failure in the same exchange, and make no other one in that pass.
  *
  * The list is one for all threads, because a graph may be differentiated, or released, on another
  * thread than the one that recorded it. */

@@ -93,7 +93,7 @@ static ht_tensor *forward(ht_module *self, ht_tensor *x)
     return ht__batch_norm(x, &job);
 }
 
-/* The others, who wait for this rank, get no input either. */
+/* The other ranks, which wait for this one, get no input either. */
 static void missed(ht_module *module)
 {
     const ht_batch_norm_layer *bn = ht_module_data(module);

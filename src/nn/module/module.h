@@ -145,8 +145,8 @@ ht_status ht__module_drain(ht_module *module);
 /* HT_ERR_STATE with a message when the tree, or a part of it, is guarded. */
 ht_status ht__module_check_free(const char *what, ht_module *module);
 
-/* module/forward.c: an error has left no input for a forward: those who wait for this rank in the
- * tree hear of it. */
+/* module/forward.c: an error has left no input for a forward: ranks that wait for this one in the
+ * tree get the error. */
 void ht__module_missed(ht_module *module);
 
 void ht__module_observe(ht_module *module, ht_forward_observer *observer);

@@ -170,7 +170,7 @@ ht_value *ht_train_step(ht_module *model, ht_value *data, ht_optim_wrapper *wrap
     }
     if ((data != NULL || ht_error_get(NULL) != HT_SUCCESS) &&
         find_loss(what, &o, model, data, &loss, &log) != HT_SUCCESS)
-        loss = NULL; /* missing after an error, which the other ranks learn from the update */
+        loss = NULL; /* missing after an error, which the other ranks get from the update */
     if (ht__optim_wrapper_update(what, wrapper, loss) != HT_SUCCESS)
         return NULL;
     norm = ht_optim_wrapper_last(wrapper).grad_norm;

@@ -83,7 +83,7 @@ static void hear(ht_log_level level, const char *line, void *user)
     heard->others += strstr(line, heard->device) == NULL;
 }
 
-/* Each device names its own, for each dtype once; what ran before anybody listened, too. */
+/* Each device names its own, for each dtype once; kernels that ran before the log was on, too. */
 static void the_log_names_each_kernel_on_each_device_once(void **state)
 {
     static const char *const devices[] = {"near:0", "near:1"};

@@ -19,7 +19,8 @@ static bool same_on_all(bool mine)
     return both[0] + both[1] == 1;
 }
 
-/* Elements one after another, as who asks for the address of contiguous memory reads them. */
+/* Elements one after another, in the order in which a caller with the address of contiguous memory
+ * reads them. */
 static bool is_dense(const ht_body *body, const int order[])
 {
     int64_t step = 1;

@@ -1,7 +1,7 @@
 /* ranks 1 */
 /* SPDX-License-Identifier: MIT */
-/* Guards over a storage: who is asked for which bytes, and how often; and memory that is away.
- * Tests that end the job are in tests/core/jobs.sh. */
+/* Guards over a storage: which of them is asked for which bytes, and how often; and memory that is
+ * released temporarily. Tests that end the job are in tests/core/jobs.sh. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 #include "tensor_check.h"

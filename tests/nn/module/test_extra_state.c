@@ -105,7 +105,7 @@ static double weight_of(ht_module *net)
     return ht_item(ht_sum(ht_module_find_parameter(net, "0.weight"), HT_NONE));
 }
 
-/* The others, who could have loaded it, keep what they have. */
+/* The other ranks, which could have loaded it, keep their values. */
 static void a_rank_that_refuses_keeps_all_from_loading(void **state)
 {
     ht_module *a = net_new(3), *b = net_new(1);

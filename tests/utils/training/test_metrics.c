@@ -251,7 +251,7 @@ static void test_mean_of_numbers_that_differ_much(void **state)
     ht_release(metric);
 }
 
-/* The last rank alone: the others learn of it when they compute, with its words. */
+/* The last rank alone: the others get its error when they compute, with its text. */
 static void test_wrong_shapes_are_one_error_on_all_ranks(void **state)
 {
     static const char text[] = "ht_metric_update: x is (3, 5), target is (4,), expected (N, "

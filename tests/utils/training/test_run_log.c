@@ -297,7 +297,7 @@ static void test_full_disk(void **state)
     ht_release(log);
 }
 
-/* A program that speaks its user's language writes files for everybody. */
+/* A program with the locale of its user's language still writes files with decimal points. */
 static void test_a_decimal_comma_stays_out(void **state)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};

@@ -24,8 +24,8 @@ enum { HT_CHECKPOINT_DEPTH = 128 };
 #define HT_CHECKPOINT_SPLIT   "@split" /* the tensor's, or HT_NONE */
 #define HT_CHECKPOINT_LOCAL   "@local" /* 1: the tensor is process-local */
 
-/* A file, and who wants it: for messages. */
-typedef struct ht_target {
+/* A file, and the function that uses it: for messages. */
+typedef struct ht__target {
     const char *what; /* the public function; a literal */
     const char *path;
     ht_comm *comm;

@@ -20,7 +20,7 @@ typedef struct ht_seal {
     int64_t length;        /* of the file; 0: it is being written */
     uint32_t crc;          /* CRC-32 of all that follows the seal */
     uint32_t reserved;     /* 0 */
-    char job[HT_SEAL_JOB]; /* HT_JOB of who wrote it; "" without */
+    char job[HT_SEAL_JOB]; /* HT_JOB of the writing job; "" without */
     /* The writer; zero in a complete file, because equal states must give equal files. */
     int64_t process, started, number;
     char host[64];

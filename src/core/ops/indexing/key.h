@@ -11,7 +11,7 @@
 enum { HT_KEY_ITEMS = 2 * HT_MAX_NDIM + 1 };
 
 typedef struct ht_selection {
-    ht_body *view; /* owned by who asked */
+    ht_body *view; /* owned by the caller */
     int held;      /* its axis of length 1 that an integer left, as x is split there; HT_NONE */
     int mirrored;  /* its split axis, if the key wants that in the other direction; HT_NONE */
 } ht_selection;

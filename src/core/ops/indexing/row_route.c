@@ -93,7 +93,7 @@ static void copy_rows(const host_index *host, int64_t count, const int64_t posit
     }
 }
 
-/* Sends what this rank wants to those who have it. */
+/* Sends this rank's requests to the ranks that have the rows. */
 static ht_tensor *ask_others(const char *what, const host_index *host, const int64_t positions[],
                              ht_row_route *route)
 {

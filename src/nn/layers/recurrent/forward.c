@@ -30,7 +30,7 @@ ht_tensor *ht_nn_recurrent_forward(ht_module *module, ht_tensor *x,
         HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: module is %s, expected a recurrent layer", what,
                 layer->type->name);
     if (!ht__nn_is_recurrent(layer) || HT_IS_NULL(x, what, "x"))
-        return ht_forward(module, NULL); /* ranks that wait for this one hear of it */
+        return ht_forward(module, NULL); /* ranks that wait for this one get the error */
     map = ht_value_map();
     if (map == NULL || !put(map, "x", x) || !put(map, "h_0", in.h_0) || !put(map, "c_0", in.c_0) ||
         !put(map, "lengths", in.lengths))

@@ -115,7 +115,7 @@ static double factor_of(const ht_data_parallel *dp)
     return dp->pass_weight == 0 ? 0 : ht__dp_seed_scale(dp);
 }
 
-/* A loss has one seed, so that all who scale it have to agree on the factor. */
+/* A loss has one seed, so all wrappers that scale it must agree on the factor. */
 static ht_status check_factors(const ht_data_parallel *a, const ht_data_parallel *b)
 {
     if (a == NULL || (a->reducer->options.averaging == b->reducer->options.averaging &&

@@ -79,7 +79,7 @@ static ht_status prepare(ht_module *self)
     ht_status status = ht__reducer_status(dp->reducer);
 
     if (status == HT_SUCCESS &&
-        dp->reducer->broken != HT_BROKEN_NOT) /* the others learn of it here, if not before */
+        dp->reducer->broken != HT_BROKEN_NOT) /* the others get the error here, if not before */
         status = ht__reducer_drain(dp->reducer);
     for (int i = 0; i < dp->loose_count && status == HT_SUCCESS; i++) {
         if (dp->loose[i]->due)

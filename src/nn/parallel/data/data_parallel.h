@@ -97,9 +97,9 @@ void ht__dp_get_known(ht_data_parallel *dp);
 void ht__dp_leave_known(ht_data_parallel *dp);
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
- * backward pass begins: whether it is. Its seed's factor. Whether step() or zero_grad() comes in the
- * middle of a group. Divides gradients weighted by rows by the rows of this rank, if no pass was
- * synchronised. Ends the unfinished group. */
+ * backward pass begins: whether it is. Its seed's factor. Whether step() or zero_grad() comes in
+ * the middle of a group. Divides gradients weighted by rows by the rows of this rank, if no pass
+ * was synchronised. Ends the unfinished group. */
 bool ht__dp_syncs(const ht_data_parallel *dp);
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);
@@ -165,9 +165,9 @@ ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
                                  ht_optimizer *const optimizers[], int root);
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
-/* data/layers.c. Finds who owns which parameter, and sets the layers' work before forward;
- * then takes it away again. A layer whose passes need every rank (SyncBatchNorm over several);
- * NULL: there is none. */
+/* data/layers.c. Finds the owner of each parameter, and sets the layers' work before forward; then
+ * takes it away again. A layer whose passes need every rank (SyncBatchNorm over several); NULL:
+ * there is none. */
 void ht__dp_hook_layers(ht_data_parallel *dp);
 void ht__dp_unhook_layers(ht_data_parallel *dp);
 const ht_module *ht__dp_collective_layer(const ht_data_parallel *dp);

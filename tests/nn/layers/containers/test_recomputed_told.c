@@ -1,6 +1,7 @@
 /* ranks 1 2 3 */
 /* SPDX-License-Identifier: MIT */
-/* Ranks that wait in a module's second run, or in its backward pass, learn that one rank fails. */
+/* Ranks that wait in a module's second run, or in its backward pass, get the error when one rank
+ * fails. */
 #include <math.h>
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* One rank asks for a stop; all learn of it at the same step. */
+/* One rank asks for a stop; all stop at the same step. */
 #include "core/tensor/tensor.h"
 #include "ht_test.h"
 

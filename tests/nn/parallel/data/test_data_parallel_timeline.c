@@ -131,7 +131,8 @@ static void spans_of_a_step_have_their_names(void **state)
     trace_free(trace);
 }
 
-/* A hook's bucket is drawn from its start to the end of its last round, and so is who waits. */
+/* A hook's bucket is drawn from its start to the end of its last round, and so is the wait for it.
+ */
 static void test_buckets_of_hooks_are_drawn(void **state)
 {
     ht_timeline_summary s;

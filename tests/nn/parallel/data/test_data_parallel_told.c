@@ -1,6 +1,6 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
-/* Errors that one rank alone finds in its backward pass: all ranks learn of it, and why. */
+/* Errors that one rank alone finds in its backward pass: all ranks get them, with the reason. */
 #include "data_parallel_errors.h"
 #include "nn/parallel/data/data_parallel.h"
 

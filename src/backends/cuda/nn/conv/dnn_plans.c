@@ -77,7 +77,7 @@ static const char *name_of(int dtype)
     }
 }
 
-/* For who looks for the cause of a slow step. */
+/* For a person who looks for the cause of a slow step. */
 static void tell(const ht_cuda_device *device, const struct entry *entry)
 {
     static const char *const ways[] = {"forward", "backward to x", "backward to the weight"};

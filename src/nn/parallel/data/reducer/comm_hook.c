@@ -241,7 +241,7 @@ static ht_grad_bucket *hooked(ht_reducer *reducer, int number)
     return bucket->hooked;
 }
 
-/* The flags travel by themselves: what a hook does to gradients must not change who has one. */
+/* The flags travel by themselves: a hook must not change which ranks have a gradient. */
 void ht__hook_post(ht_reducer *reducer, int number, double scale)
 {
     ht_bucket *bucket = &reducer->buckets[number];

@@ -118,7 +118,7 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     ht_status status = HT_SUCCESS;
 
     /* Ranks that step where another one does not would wait in their exchange until the deadline.
-     * In a join, who is out of data asks first. */
+     * In a join, ranks out of data ask first. */
     if (ht__compare_on && reducer->joining == HT_JOINING_OFF)
         ht__begin(reducer->comm, (ht_call){.what = "a pass of ht_nn_data_parallel", .later = true});
     if (order_is_due(reducer))

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A deferred update or a pending average is complete for every access: by any handle, view or map
  * that was made before, to read it or to write to it. Both modes are asked, and have to agree to
- * the bit. And who gets at one parameter leaves the others behind. */
+ * the bit. And an access to one parameter does not complete the others. */
 #include "nn/parallel/data/data_parallel_test.h"
 
 #include <stdio.h>
