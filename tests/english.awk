@@ -121,5 +121,6 @@ function judge(part) {
     if (part ~ /, as (it|they|he|there|nobody|nothing|(each|every|no|all) ranks?) /) fault("\", as\"", part)
     if (part ~ /(^| )(is|are|was|were) no / && part !~ /(^| )[Tt]here (is|are|was|were) no /) fault("\"is no\"", part)
     if (part ~ /(^| )[Ww]hat (is|are|was|were) /) fault("\"what is\"", part)
+    if (comments && tolower(part) ~ /(^| )(so many|equally many|wholly)([^a-z]|$)/) fault("not plain", part)
     if (part ~ / / && tolower(part) ~ /(^| )(anew|alike|besides?|any more|foretells?|nobody|somebody|whoever)([^a-z]|$)/ || part ~ / as there($|[,)])/) fault("not plain", part)
 }

@@ -18,7 +18,7 @@ enum {
     ORDER_DIGIT_MASK = (1 << ORDER_DIGIT) - 1
 };
 
-/* Records that so many are selected from at a time. */
+/* Records from which `keep` are selected at a time. */
 #define ORDER_SELECTED(keep) (2 * (keep) + ORDER_MERGED)
 
 /* Keys of two words. */
