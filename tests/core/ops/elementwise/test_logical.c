@@ -300,7 +300,7 @@ static void options_that_do_not_apply_are_refused(void **state)
                          "ht_any_ext: options.where is set, expected its default");
     o = ht_reduce_options_default();
     o.dtype = HT_INT32;
-    HT_TEST_EXPECT_ERROR(ht_any_ext(x, &o), HT_ERR_ARGUMENT, "ht_any_ext: the option dtype");
+    HT_TEST_EXPECT_ERROR(ht_any_ext(x, &o), HT_ERR_ARGUMENT, "ht_any_ext: options.dtype");
     HT_TEST_EXPECT_ERROR(ht_all(x, 2), HT_ERR_ARGUMENT, "ht_all: ");
     HT_TEST_EXPECT_ERROR(ht_any(NULL, 0), HT_ERR_ARGUMENT, "ht_any: x");
     HT_TEST_EXPECT_ERROR(ht_all_ext(NULL, NULL), HT_ERR_ARGUMENT, "ht_all_ext: x");
