@@ -25,7 +25,7 @@ enum { HT_CHECKPOINT_DEPTH = 128 };
 #define HT_CHECKPOINT_LOCAL   "@local" /* 1: the tensor is process-local */
 
 /* A file, and the function that uses it: for messages. */
-typedef struct ht__target {
+typedef struct ht_target {
     const char *what; /* the public function; a literal */
     const char *path;
     ht_comm *comm;
@@ -119,7 +119,7 @@ ht_status ht__seal_check(const ht_target *target, ht_seal *seal, bool *sealed);
 extern double ht__place_patience;
 char *ht__place_part(const char *path); /* owned: the file that is written until it is complete */
 /* The final place of the file: ht__file_target of rank 0, on all ranks. Collective, agrees. */
-ht_status ht__place_real(const ht__target *target, char real[HT_PATH_ROOM]);
+ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
 /* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; a file left by a
  * job that has ended is removed. *mine: it was made, and is to be removed after an error. */
 ht_status ht__place_create(const ht_target *target, const char *part, const void *head,

@@ -74,7 +74,7 @@ struct candidates {
 };
 
 /* ht-run resumes from files that its job has written, and from no others. */
-static void find_candidates(struct candidates *found, const ht__target *target)
+static void find_candidates(struct candidates *found, const ht_target *target)
 {
     const char *job = ht__env_text(HT_ENV_HT_RESUME_JOB);
     int count;

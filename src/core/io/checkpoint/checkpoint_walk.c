@@ -128,7 +128,7 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht_hdf5_info *inf
 }
 
 /* Elements of a checkpoint are in the file unchanged; those of others may be packed. */
-static bool fits_into_file(const struct walk *walk, const ht__hdf5_info *info)
+static bool fits_into_file(const struct walk *walk, const ht_hdf5_info *info)
 {
     int64_t bytes = (int64_t)ht_dtype_size(info->dtype);
 

@@ -21,7 +21,7 @@ static void a_folder_is_not_replaced(void **state)
 }
 
 /* A folder at FILE.part is an error; one at FILE.1 loses the earlier file, not the new one. */
-static void folders_beside_it_stay(void **state)
+static void other_folders_stay(void **state)
 {
     char part[96], first[96];
 
