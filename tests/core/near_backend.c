@@ -44,7 +44,7 @@ static int memory_copy(void *stream, void *to, const void *from, size_t bytes, h
 
 /* Without events no call could wait for it. */
 static int side_copy(void *stream, void *to, const void *from, size_t bytes, ht_copy_kind kind,
-                        void *after, void *event)
+                     void *after, void *event)
 {
     (void)after;
     (void)event;
