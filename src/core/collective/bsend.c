@@ -83,7 +83,8 @@ static ht_status post(const char *what, ht_comm *comm, letter *it, const ht_body
     pthread_mutex_lock(&lock);
     ht__at_finalize(wait_for_all);
     drop_delivered();
-    result = MPI_Isend(it->data, it->message.count, it->message.type, dest, tag, comm->mpi, &it->request);
+    result = MPI_Isend(it->data, it->message.count, it->message.type, dest, tag, comm->mpi,
+                       &it->request);
     if (result == MPI_SUCCESS) {
         it->next = first;
         first = it;

@@ -39,8 +39,7 @@ static ht_request *start_send(const char *what, send_fn *send, ht_comm *comm, ht
     ht_status status = ht__buffer_open(what, &request->send, buffer, true, false);
 
     if (status == HT_SUCCESS) {
-        ht_message message = ht__request_message(request, request->send.count,
-                                                 request->send.dtype);
+        ht_message message = ht__request_message(request, request->send.count, request->send.dtype);
 
         status = ht__mpi_check(comm,
                                send(request->send.data, message.count, message.type, dest, tag,
@@ -77,8 +76,7 @@ static ht_request *start_recv(const char *what, ht_comm *comm, ht_tensor *buffer
     ht_status status = ht__buffer_open(what, &request->recv, buffer, false, true);
 
     if (status == HT_SUCCESS) {
-        ht_message message = ht__request_message(request, request->recv.count,
-                                                 request->recv.dtype);
+        ht_message message = ht__request_message(request, request->recv.count, request->recv.dtype);
 
         status = ht__mpi_check(comm,
                                MPI_Irecv(request->recv.data, message.count, message.type, source,

@@ -20,7 +20,8 @@ static int precision = 4, threshold = 1000, edge_items = 3;
 
 void ht_set_printoptions(int new_precision, int new_threshold, int new_edge_items)
 {
-    if (new_precision < 0 || new_precision > MOST_PRECISION || new_threshold < 0 || new_edge_items < 0) {
+    if (new_precision < 0 || new_precision > MOST_PRECISION || new_threshold < 0 ||
+        new_edge_items < 0) {
         HT_FAIL(NULL, HT_ERR_ARGUMENT,
                 "ht_set_printoptions: precision is %d, threshold is %d and edgeitems is %d, "
                 "expected at least 0 each and a precision of at most %d",

@@ -52,9 +52,12 @@ static const struct {
     void (*call)(void);
     int64_t limit; /* the largest count that is no derived type; 0: int's */
 } calls[] = {
-    {"resplit", resplit, 0},           {"roll", roll, 0},
-    {"bcast", bcast, 5},               {"alltoall", alltoall, 5},
-    {"isend", send_to_the_next, 5},    {"bsend", buffered_send_to_the_next, 5},
+    {"resplit", resplit, 0},
+    {"roll", roll, 0},
+    {"bcast", bcast, 5},
+    {"alltoall", alltoall, 5},
+    {"isend", send_to_the_next, 5},
+    {"bsend", buffered_send_to_the_next, 5},
 };
 
 static size_t allocated(void)

@@ -76,8 +76,7 @@ static void precision_can_be_set(void **state)
     expect_text(ht_full(HT_SHAPE(1), 1e300, HT_FLOAT64, 0),
                 "[1.0000000000000000525047602552044202487044685811081262906647795823"
                 "703132368284222217364060800000000000e+300]");
-    HT_TEST_EXPECT_ERROR(ht_set_printoptions(101, 1000, 3), HT_ERR_ARGUMENT,
-                         "precision is 101");
+    HT_TEST_EXPECT_ERROR(ht_set_printoptions(101, 1000, 3), HT_ERR_ARGUMENT, "precision is 101");
     ht_set_printoptions(4, 1000, 3);
 }
 
@@ -115,5 +114,5 @@ HT_TEST_SUITE(test_printing, cmocka_unit_test(printed_values_are_aligned_in_colu
               cmocka_unit_test(nan_has_no_sign), cmocka_unit_test(local_tensors_name_their_rank),
               cmocka_unit_test(long_tensors_show_their_edges),
               cmocka_unit_test(precision_can_be_set),
-              cmocka_unit_test(an_imaginary_part_chooses_the_form), cmocka_unit_test(the_header_says_what_it_is),
-              cmocka_unit_test(rank_0_alone_writes));
+              cmocka_unit_test(an_imaginary_part_chooses_the_form),
+              cmocka_unit_test(the_header_says_what_it_is), cmocka_unit_test(rank_0_alone_writes));

@@ -122,8 +122,8 @@ char *ht__place_part(const char *path); /* owned: the file that is written until
 ht_status ht__place_real(const ht_target *target, char real[HT_PATH_ROOM]);
 /* Creates or replaces `part` with `size` bytes of `head`, in the space of `bytes`; a file left by a
  * job that has ended is removed. *mine: it was made, and is to be removed after an error. */
-ht_status ht__place_create(const ht_target *target, const char *part, const void *head,
-                           size_t size, int64_t bytes, bool *mine);
+ht_status ht__place_create(const ht_target *target, const char *part, const void *head, size_t size,
+                           int64_t bytes, bool *mine);
 /* Gives it the space of `bytes`. */
 ht_status ht__place_reserve(const ht_target *target, const char *part, int64_t bytes);
 ht_status ht__place_flush(const ht_target *target, const char *part); /* one rank of every node */

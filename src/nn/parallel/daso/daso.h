@@ -49,7 +49,7 @@ struct ht_daso {
     int64_t stepped;          /* steps of the optimizer after the last one; -1: not known */
     int64_t extra;            /* batches in a row before which the program stepped it, too; from 2
                                  on it counts as reported */
-    bool skips_sync;               /* gradients of the next batch stay on their ranks */
+    bool skips_sync;          /* gradients of the next batch stay on their ranks */
     int64_t batch, batches;   /* the next one, of how many; 0: not known */
     int64_t updates;          /* so far */
     int64_t sends;            /* so far: whose turn it is */
