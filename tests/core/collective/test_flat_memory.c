@@ -7,6 +7,7 @@
 #include "ht_test.h"
 
 #include "ht/communication.h"
+#include "ht/factories.h"
 #include "ht/manipulations.h"
 
 enum { WARM = 30, TIMES = 330, BYTES_PER_CALL = 128 };

@@ -314,6 +314,40 @@ static void a_failed_pass_of_one_wrapper_is_not_one_of_another(void **state)
     }
 }
 
+/* The second of two wrappers in a row has no input, and then one that the first did not make. Its
+ * pass with that input leaves the one without waiting, which all begin after it. */
+static void a_pass_without_an_input_is_not_the_next_one(void **state)
+{
+    bool fails = ht_test_rank == ht_test_size - 1;
+    ht_module *nets[2] = {ht_nn_linear(IN, IN), ht_nn_linear(IN, OUT)}, *dp[2];
+    ht_tensor *fake, *judged;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ht_module_to_dtype(nets[i], HT_FLOAT64);
+        dp[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, false);
+    }
+    set_handlers(HT_ERRORS_RETURN);
+    fake = ht_forward(dp[0], fails ? ht_ones(HT_SHAPE(4, IN + 1), HT_FLOAT64, HT_LOCAL)
+                                   : batch_rows(0, 4));
+    judged = ht_forward(dp[1], fake);
+    assert_true((judged == NULL) == fails);
+    ht_error_clear();
+    assert_int_equal(ht_backward(ht_mean(ht_forward(dp[1], batch_rows(4, 4)), HT_NONE)),
+                     HT_SUCCESS);
+    if (fails)
+        assert_int_equal(ht__dp_of(dp[1])->armed_count, 1);
+    ht_backward(judged != NULL ? ht_mean(judged, HT_NONE) : NULL);
+    ht_error_clear();
+    for (int i = 0; i < 2; i++)
+        assert_int_not_equal(ht_data_parallel_drain(dp[i]), HT_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        ht_release(dp[i]);
+    set_handlers(HT_ERRORS_ABORT);
+    for (int i = 0; i < 2; i++)
+        ht_release(nets[i]);
+}
+
 /* The last: the pass of this rank ends before others begin theirs, and reports a later error. */
 enum when { BEFORE_ALL, BEFORE_STEP, AFTER_STEP, BEFORE_OTHERS, WHENS };
 
