@@ -51,7 +51,7 @@ static void buffered_send_to_the_next(void)
 static const struct {
     const char *name;
     void (*call)(void);
-    int64_t limit; /* the largest count that is no derived type; 0: int's */
+    int64_t limit; /* a larger count is sent as a derived type; 0: INT_MAX */
 } calls[] = {
     {"resplit", resplit, 0},
     {"roll", roll, 0},
