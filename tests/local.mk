@@ -613,6 +613,7 @@ EXTRA_DIST += \
 	$(long_scripts) \
 	$(sourced_scripts) \
 	tests/again.sh \
+	tests/build.sh \
 	tests/code.awk \
 	tests/count.sh \
 	tests/doc_comments.awk \
