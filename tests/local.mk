@@ -92,6 +92,7 @@ core_tests = \
 	tests/core/comm/test_comm.c \
 	tests/core/comm/test_raise.c \
 	tests/core/comm/test_topology_map.c \
+	tests/core/comm/test_wait.c \
 	tests/core/device/test_copy_between.c \
 	tests/core/device/test_device.c \
 	tests/core/device/test_lagging.c \

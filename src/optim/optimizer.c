@@ -67,9 +67,6 @@ static bool waits(const ht_optimizer *optimizer, bool to_step)
 
 static ht_status step(const char *what, ht_optimizer *optimizer)
 {
-    const char *named;
-    ht_status status;
-
     ht__watch_at("ht_optimizer_step");
     if (ht__timeline_is_on())
         ht__timeline_step();
@@ -78,10 +75,8 @@ static ht_status step(const char *what, ht_optimizer *optimizer)
         return optimizer->deferral->step(optimizer->deferral->user);
 
     ht__optimizer_begin_step(optimizer);
-    named = ht__named(what);
-    status = ht__optimizer_update_all(optimizer);
-    ht__named_end(named);
-    return status;
+    HT_NAMED(what);
+    return ht__optimizer_update_all(optimizer);
 }
 
 ht_status ht__optimizer_step(const char *what, ht_optimizer *optimizer)

@@ -36,15 +36,13 @@ ht_tensor *ht_parameters_to_vector(ht_value *parameters)
     int count;
     static const char what[] = "ht_parameters_to_vector";
     ht_tensor **all = tensors_of(what, parameters, &count), *vector;
-    const char *named;
 
     if (all == NULL)
         return NULL;
     for (int i = 0; i < count; i++)
         all[i] = ht_tensor_ndim(all[i]) == 0 ? ht_expand_dims(all[i], 0) : ht_flatten(all[i], 0);
-    named = ht__named(what);
+    HT_NAMED(what);
     vector = ht_concatenate(count, all, 0);
-    ht__named_end(named);
     ht__free(all);
     return vector;
 }
@@ -83,7 +81,6 @@ static ht_status check_vector(const char *what, const ht_tensor *vector, int cou
 ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters)
 {
     static const char what[] = "ht_vector_to_parameters";
-    const char *named;
     ht_tensor **all;
     ht_scope *scope;
     ht_status status;
@@ -98,10 +95,9 @@ ht_status ht_vector_to_parameters(ht_tensor *vector, ht_value *parameters)
     status = check_vector(what, vector, count, all);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
-    named = ht__named(what);
+    HT_NAMED(what);
     if (status == HT_SUCCESS)
         status = distribute(vector, count, all);
-    ht__named_end(named);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     ht__free(all);

@@ -29,13 +29,20 @@ ht_status ht__fail(ht_comm *comm, ht_status code, bool here, const char *file, i
  * it: "ht_conv2d in conv1: ...". It never goes away (ht__name). */
 extern _Thread_local const char *ht__layer;
 
-/* Until the caller passes the returned name back, messages of the thread name the public function
- * `what` instead of the functions it calls. An outer call of this function has precedence. A
- * literal. Not around calls of the program's own functions. */
+/* Until the end of the block, messages and waits of the thread name the public function `what` in
+ * the place of those that it is made of; the outermost function stays. A literal. Not around calls
+ * of the program's own functions. */
+#define HT_NAMED(what) \
+    __attribute__((cleanup(ht__named_end))) const char *const named_ = ht__named(what)
+/* Around calls of the program's own functions: their messages name what they call. */
+#define HT_UNNAMED() \
+    __attribute__((cleanup(ht__named_end))) const char *const named_ = ht__unnamed()
 const char *ht__named(const char *what);
-void ht__named_end(const char *outer);
-/* As ht__named, around calls of the program's own functions: their messages name what they call. */
 const char *ht__unnamed(void);
+void ht__named_end(const char *const *outer);
+
+/* `what`, the name of a public function, or the one that a block names in its place. */
+const char *ht__called(const char *what);
 
 /* Whether a public function `what` got NULL for `name`. A NULL from an earlier error was reported
  * with that error, and passes through. Any other NULL is reported here: HT_ERR_ARGUMENT "what: the

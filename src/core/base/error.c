@@ -100,18 +100,23 @@ const char *ht__unnamed(void)
     return outer;
 }
 
-void ht__named_end(const char *outer)
+void ht__named_end(const char *const *outer)
 {
-    called = outer;
+    called = *outer;
 }
 
-/* The length of the function's name that a message begins with, 0 where it does not, or where a
- * layer is named already. */
-static size_t name_length(const char *message)
+/* The length of the public function's name that a text begins with. 0 unless `end` follows it, as
+ * ':' does in a message that does not name a layer yet. */
+static size_t name_length(const char *message, char end)
 {
     const size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-    return strncmp(message, "ht_", 3) == 0 && message[length] == ':' ? length : 0;
+    return strncmp(message, "ht_", 3) == 0 && message[length] == end ? length : 0;
+}
+
+const char *ht__called(const char *what)
+{
+    return called != NULL && name_length(what, '\0') > 0 ? called : what;
 }
 
 static void record(ht_status code, const char *format, va_list arguments)
@@ -121,7 +126,7 @@ static void record(ht_status code, const char *format, va_list arguments)
     size_t name;
 
     vsnprintf(text, sizeof text, format, arguments);
-    name = called != NULL ? name_length(text) : 0;
+    name = called != NULL ? name_length(text, ':') : 0;
     last.code = code;
     last.number = ++errors;
     snprintf(last.message, sizeof last.message, "%s%s", name > 0 ? called : "", text + name);
@@ -131,7 +136,7 @@ static void record(ht_status code, const char *format, va_list arguments)
 static void name_layer(void)
 {
     char text[sizeof last.message];
-    size_t name = name_length(last.message);
+    size_t name = name_length(last.message, ':');
 
     if (ht__layer == NULL || ht__layer[0] == '\0' || name == 0)
         return;

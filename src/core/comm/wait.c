@@ -61,6 +61,7 @@ static ht_status wait_for(ht_comm *comm, ht_poll_fn *poll, void *state, const ch
 {
     ht_poll answer = poll(state);
 
+    what = ht__called(what);
     ht__watch_enter(what);
     if (answer == HT_POLL_DONE) {
         ht__watch_leave();

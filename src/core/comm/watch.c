@@ -15,7 +15,7 @@ const char *ht__watch_guard(const char *what)
     const char *outer = atomic_load_explicit(&guarded, memory_order_relaxed);
 
     atomic_fetch_add_explicit(&guards, 1, memory_order_relaxed);
-    atomic_store_explicit(&guarded, outer != NULL ? outer : what, memory_order_relaxed);
+    atomic_store_explicit(&guarded, outer != NULL ? outer : ht__called(what), memory_order_relaxed);
     return outer;
 }
 

@@ -35,12 +35,11 @@ static void service_log(int level, const char *format, ...)
 /* A late error names the operation that made it, and not the one that the program calls now. */
 static void record(ht_status kind, const char *format, va_list arguments)
 {
-    const char *const named = ht__unnamed();
+    HT_UNNAMED();
     char text[1024];
 
     vsnprintf(text, sizeof text, format, arguments);
     ht__error_set(kind, "%s", text);
-    ht__named_end(named);
 }
 
 static void service_fail(const char *format, ...)

@@ -101,7 +101,7 @@ static const format *format_of(const char *what, ht_comm *comm, const char *path
 ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype, int split)
 {
     ht_place place = ht__place_here("ht_load", split);
-    const char *named = ht__named("ht_load");
+    HT_NAMED("ht_load");
     const format *found = NULL;
     ht_tensor *x = NULL;
 
@@ -109,23 +109,18 @@ ht_tensor *ht_load(const char *path, const char *dataset, ht_dtype dtype, int sp
         found = format_of("ht_load", place.comm, path, dataset);
     if (found != NULL)
         x = found->load(path, dataset, dtype, split);
-    ht__named_end(named);
     return x;
 }
 
 ht_status ht_save(ht_tensor *x, const char *path, const char *dataset)
 {
     const format *found;
-    const char *named;
-    ht_status status;
 
     if (HT_IS_NULL(x, "ht_save", "x"))
         return ht_error_get(NULL);
     found = format_of("ht_save", ht_tensor_comm(x), path, dataset);
     if (found == NULL)
         return ht_error_get(NULL);
-    named = ht__named("ht_save");
-    status = found->save(x, path, dataset);
-    ht__named_end(named);
-    return status;
+    HT_NAMED("ht_save");
+    return found->save(x, path, dataset);
 }

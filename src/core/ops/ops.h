@@ -122,8 +122,6 @@ ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[
 
 /* x moved into the split and slabs of `like`, which has its shape; x itself when it fits. */
 ht_tensor *ht__match_slabs(const char *what, ht_tensor *x, const ht_body *like);
-/* ht_resplit in the words of `what`. */
-ht_tensor *ht__resplit(const char *what, ht_tensor *x, int split);
 /* A copy of x in the split and slabs of `like`, which differ from its own. */
 ht_tensor *ht__move_slabs(const char *what, ht_tensor *x, const ht_body *like);
 /* The metadata of x in the split and slabs that `to` describes; owned, NULL after an error. */

@@ -239,6 +239,7 @@ static char *describe(const char *what, ht_tensor *x)
 
 static char *string_of(const char *what, ht_tensor *x)
 {
+    HT_NAMED(what);
     ht_scope *scope;
     char *string;
     bool was;
@@ -271,6 +272,7 @@ static ht_status check_stream(const ht_tensor *x, const FILE *stream)
 
 ht_status ht_print(ht_tensor *x, FILE *stream)
 {
+    HT_NAMED("ht_print");
     int ranks = ht_comm_size(HT_COMM_WORLD);
     char *string;
 

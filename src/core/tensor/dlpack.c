@@ -71,8 +71,6 @@ static int32_t type_of(const ht_device *device)
 
 static ht_device *device_of(const char *what, const dl_tensor *from)
 {
-    const char *named;
-    ht_device *device;
     char name[32];
 
     if (from->device_type == DEVICE_CPU)
@@ -80,10 +78,8 @@ static ht_device *device_of(const char *what, const dl_tensor *from)
     for (int i = 0; i < DEVICE_TYPES; i++) {
         if (device_types[i].type == from->device_type) {
             snprintf(name, sizeof name, "%s:%" PRId32, device_types[i].backend, from->device_id);
-            named = ht__named(what);
-            device = ht_device_get(name);
-            ht__named_end(named);
-            return device;
+            HT_NAMED(what);
+            return ht_device_get(name);
         }
     }
     HT_FAIL(NULL, HT_ERR_DEVICE,

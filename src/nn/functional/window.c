@@ -102,7 +102,6 @@ ht_tensor *ht__window_pad(const char *what, ht_tensor *x, const int64_t kernel[]
     const int spatial = x->body->ndim - 2;
     int64_t widths[2 * HT_SPATIAL];
     bool even = true;
-    const char *named;
 
     for (int i = 0; i < spatial; i++) {
         const int64_t total = same ? dilation[i] * (kernel[i] - 1) : 2 * padding[i];
@@ -115,8 +114,6 @@ ht_tensor *ht__window_pad(const char *what, ht_tensor *x, const int64_t kernel[]
         padding[i] = even && mode == HT_PAD_CONSTANT ? widths[2 * i] : 0;
     if (even && mode == HT_PAD_CONSTANT)
         return x;
-    named = ht__named(what);
-    x = ht_pad_ext(x, 2 * spatial, widths, mode, HT_NUM(0));
-    ht__named_end(named);
-    return x;
+    HT_NAMED(what);
+    return ht_pad_ext(x, 2 * spatial, widths, mode, HT_NUM(0));
 }

@@ -87,9 +87,7 @@ ht_module *ht_nn_conv2d_ext(int64_t in_channels, int64_t out_channels, int64_t k
 
 ht_module *ht_nn_conv2d(int64_t in_channels, int64_t out_channels, int64_t kernel_size)
 {
-    const char *named = ht__named("ht_nn_conv2d");
-    ht_module *module = ht_nn_conv2d_ext(in_channels, out_channels, kernel_size, NULL, true);
+    HT_NAMED("ht_nn_conv2d");
 
-    ht__named_end(named);
-    return module;
+    return ht_nn_conv2d_ext(in_channels, out_channels, kernel_size, NULL, true);
 }

@@ -53,9 +53,7 @@ ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias
 
 ht_module *ht_nn_linear(int64_t in_features, int64_t out_features)
 {
-    const char *named = ht__named("ht_nn_linear");
-    ht_module *module = ht_nn_linear_ext(in_features, out_features, true);
+    HT_NAMED("ht_nn_linear");
 
-    ht__named_end(named);
-    return module;
+    return ht_nn_linear_ext(in_features, out_features, true);
 }

@@ -77,14 +77,14 @@ static bool copy_slots(struct copies *copies, ht_module *module, ht_module *copy
 /* The hook's messages name the functions that it calls. */
 static bool run_hook(ht_module *module, ht_module *copy)
 {
-    const char *named;
     ht_status status;
 
     if (module->type->clone == NULL)
         return true;
-    named = ht__unnamed();
-    status = module->type->clone(module, copy);
-    ht__named_end(named);
+    {
+        HT_UNNAMED();
+        status = module->type->clone(module, copy);
+    }
     if (status != HT_SUCCESS && ht_error_get(NULL) == HT_SUCCESS)
         HT_FAIL(NULL, status, "ht_module_clone: the clone hook of %s failed and gave no reason",
                 module->type->name);

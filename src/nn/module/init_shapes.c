@@ -114,7 +114,6 @@ static ht_status fill_orthogonal(const recipe *how, ht_tensor *x)
     const ht_body *body = x->body;
     const int64_t rows = body->shape[0], columns = rows > 0 ? ht_tensor_size(x) / rows : 0;
     ht_tensor *random, *q, *r;
-    const char *named;
     ht_status status;
 
     if (!isfinite(how->a))
@@ -126,9 +125,8 @@ static ht_status fill_orthogonal(const recipe *how, ht_tensor *x)
                           body->storage->device, body->comm);
     if (random == NULL || ht__nn_init_normal(how->what, random, 0, 1) != HT_SUCCESS)
         return ht_error_get(NULL);
-    named = ht__named(how->what);
+    HT_NAMED(how->what);
     status = ht_qr(rows < columns ? ht_transpose(random, 0, 1) : random, &q, &r);
-    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     q = ht_mul(q, ht_sign(ht_diagonal(r, 0, 0, 1)));

@@ -11,8 +11,10 @@ static void destroy(void *object)
 {
     ht_module *module = object;
 
-    if (module->type->destroy != NULL && !module->half_made)
+    if (module->type->destroy != NULL && !module->half_made) {
+        HT_UNNAMED();
         module->type->destroy(module);
+    }
     for (int i = 0; i < module->slot_count; i++) {
         ht_release(*ht__slot_place(module, &module->slots[i]));
         ht__free(module->slots[i].name);
@@ -180,10 +182,9 @@ static ht_status add_tensor(const char *what, ht_module *module, const char *nam
     if (status == HT_SUCCESS)
         status = own_memory(what, tensor);
     if (status == HT_SUCCESS && kind == HT_SLOT_PARAMETER) {
-        const char *named = ht__named(what);
+        HT_NAMED(what);
 
         status = ht_tensor_set_requires_grad(tensor, true);
-        ht__named_end(named);
     }
     if (status != HT_SUCCESS)
         return status;

@@ -225,7 +225,6 @@ ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[], 
 {
     static const char what[] = "ht_module_summary";
     ht_tensor *like = NULL, *x;
-    const char *outer;
     ht_scope *scope;
     ht_status status;
 
@@ -233,10 +232,12 @@ ht_status ht_module_summary(ht_module *module, int ndim, const int64_t shape[], 
         return ht_error_get(NULL);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, find_floating, &like);
     scope = ht_scope_open();
-    outer = ht__named(what);
-    x = ht_zeros_ext(ndim, shape, like != NULL ? ht_tensor_dtype(like) : HT_FLOAT32, HT_NONE,
-                     like != NULL ? like->body->storage->device : ht_get_device(), HT_COMM_SELF);
-    ht__named_end(outer);
+    {
+        HT_NAMED(what);
+        x = ht_zeros_ext(ndim, shape, like != NULL ? ht_tensor_dtype(like) : HT_FLOAT32, HT_NONE,
+                         like != NULL ? like->body->storage->device : ht_get_device(),
+                         HT_COMM_SELF);
+    }
     status = x != NULL ? summary(what, module, ht_value_tensor(x), stream) : ht_error_get(NULL);
     ht_scope_close(scope);
     return status;

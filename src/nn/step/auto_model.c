@@ -16,9 +16,6 @@ static const char what[] = "ht_auto_model";
 
 static ht_status check_mine(ht_module *module, const ht_data_parallel_options *options)
 {
-    const char *named;
-    ht_status status;
-
     if (HT_IS_NULL(module, what, "module"))
         return ht_error_get(NULL);
     if (options != NULL && options->device_id_count != 0)
@@ -26,10 +23,8 @@ static ht_status check_mine(ht_module *module, const ht_data_parallel_options *o
                        "%s: device_ids is set, expected NULL: the device is the current one, %s "
                        "(ht_use_device)",
                        what, ht_device_name(ht_get_device()));
-    named = ht__named(what);
-    status = ht_module_to_device(module, ht_get_device());
-    ht__named_end(named);
-    return status;
+    HT_NAMED(what);
+    return ht_module_to_device(module, ht_get_device());
 }
 
 /* Collective: what one rank finds is every rank's error. */

@@ -324,7 +324,6 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
 {
     static const char what[] = "ht_optim_wrapper_load_state_dict";
     const ht_value *count = ht_value_get(state, "count"), *inner = ht_value_get(state, "optimizer");
-    const char *named;
     int64_t losses;
     bool scales;
     ht_status status = HT_SUCCESS;
@@ -338,10 +337,9 @@ ht_status ht_optim_wrapper_load_state_dict(ht_optim_wrapper *wrapper, const ht_v
     scales = wrapper->options.loss_scaling != HT_LOSS_SCALING_NONE;
     if (scales)
         status = ht__scaler_check_state(what, ht_value_get(state, "scaler"));
-    named = ht__named(what);
+    HT_NAMED(what);
     if (status == HT_SUCCESS)
         status = ht_optimizer_load_state_dict(wrapper->optimizer, inner);
-    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     if (scales)

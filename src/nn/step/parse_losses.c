@@ -77,7 +77,6 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
     ht_value *entries = ht_value_map();
     ht_tensor *sum = NULL;
     ht_status status = HT_SUCCESS;
-    const char *named;
 
     if (HT_IS_NULL(total, what, "total"))
         return ht_error_get(NULL);
@@ -96,10 +95,9 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the losses are neither a map nor a tensor",
                        what);
     ht_value_set(entries, "loss", ht_value_number(0)); /* comes first in the log */
-    named = ht__named(what);
+    HT_NAMED(what);
     for (int i = 0; i < ht_value_count(losses) && status == HT_SUCCESS; i++)
         status = take_entry(ht_value_key(losses, i), ht_value_at(losses, i), &sum, entries);
-    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     if (sum == NULL && ht_error_get(NULL) != HT_SUCCESS) /* it left no loss to put there */

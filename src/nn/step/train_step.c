@@ -119,11 +119,9 @@ static void detect_anomalous(ht_module *model, ht_tensor *loss)
 
 static ht_status begin(const char *what, ht_optim_wrapper *wrapper, ht_module *model)
 {
-    const char *named = ht__named(what);
-    const ht_status status = ht_optim_wrapper_begin(wrapper, model);
+    HT_NAMED(what);
 
-    ht__named_end(named);
-    return status;
+    return ht_optim_wrapper_begin(wrapper, model);
 }
 
 /* For data of this rank: the loss and its log. Data that an error took, or options that are
@@ -132,10 +130,9 @@ static ht_status find_loss(const char *what, const ht_step_options *o, ht_module
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {
     ht_value *losses = run(what, o, model, data, HT_FORWARD_LOSS);
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     ht_status status = losses != NULL ? ht_parse_losses(losses, loss, log) : ht_error_get(NULL);
 
-    ht__named_end(named);
     if (status == HT_SUCCESS && o->detect_anomalous_params)
         detect_anomalous(model, *loss);
     return status;

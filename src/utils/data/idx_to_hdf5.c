@@ -234,7 +234,7 @@ static ht_status idx_to_hdf5(const char *what, const char *folder, const char *p
                              ht_idx_progress_fn *progress, void *user)
 {
     struct job job = {.progress = progress, .user = user};
-    const char *message, *named;
+    const char *message;
     ht_status status;
 
     if (folder == NULL || path == NULL)
@@ -245,9 +245,8 @@ static ht_status idx_to_hdf5(const char *what, const char *folder, const char *p
     if (status == HT_SUCCESS)
         return status;
     ht_error_get(&message);
-    named = ht__named(what);
+    HT_NAMED(what);
     HT_FAIL(NULL, status, "%s", message);
-    ht__named_end(named);
     return status;
 }
 

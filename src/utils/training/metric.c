@@ -74,7 +74,6 @@ static ht_status not_this_way(ht_metric *metric, const char *what, const char *o
 ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
 {
     static const char what[] = "ht_metric_update";
-    const char *named;
     ht_scope *scope;
     ht_status status;
     bool was;
@@ -85,13 +84,12 @@ ht_status ht_metric_update(ht_metric *metric, ht_tensor *x, ht_tensor *target)
         return keep_error(metric, ht_error_get(NULL));
     if (metric->type->update == NULL)
         return not_this_way(metric, what, "ht_metric_add");
-    named = ht__named(what);
+    HT_NAMED(what);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     status = metric->type->update(metric, x, target);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
-    ht__named_end(named);
     return keep_error(metric, status);
 }
 

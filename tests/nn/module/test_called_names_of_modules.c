@@ -192,6 +192,24 @@ static void clone_hooks_name_what_they_call(void **state)
                          "ht_neg: x is NULL");
 }
 
+static void goes_with_a_call(ht_module *self)
+{
+    (void)self;
+    ht_error_clear();
+    ht_neg(NULL);
+}
+
+/* Also where a call of the library releases the module. */
+static void destroy_hooks_name_what_they_call(void **state)
+{
+    static const ht_module_type type = {
+        .name = "Going", .forward = same, .clone = fails, .destroy = goes_with_a_call};
+
+    (void)state;
+    HT_TEST_EXPECT_ERROR(ht_nn_transformer_encoder(ht_module_new(0, &type), 2, NULL),
+                         HT_ERR_ARGUMENT, "ht_neg: x is NULL");
+}
+
 static void constructors_name_the_call(void **state)
 {
     ht_transformer_options options;
@@ -248,5 +266,6 @@ static void training_names_the_call(void **state)
 
 HT_TEST_SUITE(test_called_names_of_modules, cmocka_unit_test(modules_name_the_call),
               cmocka_unit_test(clone_hooks_name_what_they_call),
+              cmocka_unit_test(destroy_hooks_name_what_they_call),
               cmocka_unit_test(constructors_name_the_call),
               cmocka_unit_test(functions_name_the_call), cmocka_unit_test(training_names_the_call));

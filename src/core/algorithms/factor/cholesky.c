@@ -114,6 +114,7 @@ static void cholesky_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
 ht_tensor *ht_cholesky(ht_tensor *a)
 {
+    HT_NAMED(what);
     ht_section section;
     ht_tensor *l;
     ht_node *node;

@@ -73,6 +73,7 @@ static ht_status estimate(ht_tensor *x, double *condition)
 
 ht_status ht_condest(ht_tensor *x, double *condition)
 {
+    HT_NAMED(what);
     ht_section section;
     ht_status status;
     double found;

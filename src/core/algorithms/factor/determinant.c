@@ -93,6 +93,7 @@ static ht_status lu(const char *what, ht_tensor *a, ht_tensor **p, ht_tensor **l
 ht_status ht_lu(ht_tensor *a, ht_tensor **p, ht_tensor **l, ht_tensor **u)
 {
     static const char what[] = "ht_lu";
+    HT_NAMED(what);
     ht_tensor *found[3] = {NULL, NULL, NULL};
     ht_section section;
     ht_status status;
@@ -144,10 +145,9 @@ static ht_status diagonal_and_sign(const char *what, ht_tensor *a, ht_tensor **d
 /* a^-H; a singular a is an error of `what`. */
 static ht_tensor *adjoint_of_inverse(const char *what, ht_tensor *a)
 {
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     ht_tensor *inverse = ht_inv(a);
 
-    ht__named_end(named);
     return ht__adjoint(inverse);
 }
 
@@ -164,6 +164,7 @@ static void det_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 ht_tensor *ht_det(ht_tensor *a)
 {
     static const char what[] = "ht_det";
+    HT_NAMED(what);
     ht_tensor *diagonal, *sign, *y = NULL;
     ht_section section;
     ht_node *node;
@@ -205,6 +206,7 @@ static void record_logdet(ht_tensor *a, ht_tensor *logarithm)
 ht_status ht_slogdet(ht_tensor *a, ht_tensor **sign, ht_tensor **logarithm)
 {
     static const char what[] = "ht_slogdet";
+    HT_NAMED(what);
     ht_tensor *diagonal, *turns, *s = NULL, *log = NULL;
     ht_section section;
 

@@ -148,6 +148,7 @@ static ht_status qr_of_batches(ht_tensor *x, ht_tensor **q, ht_tensor **r)
 
 ht_status ht_qr(ht_tensor *x, ht_tensor **q, ht_tensor **r)
 {
+    HT_NAMED(what_qr);
     ht_tensor *found_q = NULL, *found_r = NULL;
     bool wants_q;
     ht_section section;

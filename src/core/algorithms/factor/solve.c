@@ -94,6 +94,7 @@ static void solve_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 ht_tensor *ht_solve(ht_tensor *a, ht_tensor *b)
 {
     static const char what[] = "ht_solve";
+    HT_NAMED(what);
     ht_tensor *inputs[2] = {a, b}, *x;
     bool is_vector;
     ht_node *node;
@@ -122,6 +123,7 @@ static void inv_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 ht_tensor *ht_inv(ht_tensor *a)
 {
     static const char what[] = "ht_inv";
+    HT_NAMED(what);
     ht_section section;
     ht_tensor *y;
     ht_node *node;

@@ -128,6 +128,7 @@ static void solve_triangular_backward(ht_node *node, ht_tensor *g, ht_tensor *gi
 ht_tensor *ht_solve_triangular(ht_tensor *a, ht_tensor *b, bool upper)
 {
     static const char what[] = "ht_solve_triangular";
+    HT_NAMED(what);
     ht_tensor *inputs[2] = {a, b}, *x;
     bool is_vector;
     ht_node *node;

@@ -161,11 +161,10 @@ static ht_tensor *transform_axis(const fft_job *job, int i, ht_tensor *x, bool o
 static ht_tensor *transform(fft_job *job, ht_tensor *x)
 {
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
-    const char *named;
 
     if (job->count == 0)
         return cast(job, x);
-    named = ht__named(job->what);
+    HT_NAMED(job->what);
     x = ht_retain(x);
     HT_STEP(x, resize_all(job, x));
     HT_STEP(x, x != NULL ? cast(job, x) : NULL);
@@ -175,7 +174,6 @@ static ht_tensor *transform(fft_job *job, ht_tensor *x)
         HT_STEP(x, transform_axis(job, last_first ? job->count - 1 - i : i, x, i > 0));
     if (job->row->conj_out)
         HT_STEP(x, ht_conj(x));
-    ht__named_end(named);
     return ht_scope_adopt(x);
 }
 

@@ -87,6 +87,8 @@ ht_tensor *ht_rfftfreq_ext(int64_t n, double d, ht_dtype dtype, int split, ht_de
 /* Axes by half their length, up or down. */
 static ht_tensor *shift(const char *what, ht_tensor *x, int count, const int axes[], int direction)
 {
+    HT_NAMED(what);
+
     if (HT_IS_NULL(x, what, "x") ||
         !ht__check_list(what, x->body->comm, "count", count, "axes", axes))
         return NULL;

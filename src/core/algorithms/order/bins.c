@@ -82,20 +82,20 @@ static ht_tensor *places_of(const char *what, ht_tensor *x, ht_tensor *boundarie
 
 static ht_tensor *bucketize(const char *what, ht_tensor *x, ht_tensor *boundaries, bool right)
 {
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     ht_comm *outer = ht__together(x->body->comm);
     bool was = ht_set_grad_enabled(false);
     ht_tensor *y = places_of(what, x, boundaries, right);
 
     ht_set_grad_enabled(was);
     ht__together_end(outer);
-    ht__named_end(named);
     return y;
 }
 
 ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right)
 {
     static const char what[] = "ht_bucketize";
+    HT_NAMED(what);
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(boundaries, what, "boundaries") ||
         (x = ht__as_tensor_like(what, x, boundaries)) == NULL ||
@@ -108,6 +108,7 @@ ht_tensor *ht_bucketize(ht_tensor *x, ht_tensor *boundaries, bool right)
 ht_tensor *ht_searchsorted(ht_tensor *sorted, ht_tensor *x, bool right)
 {
     static const char what[] = "ht_searchsorted";
+    HT_NAMED(what);
 
     if (HT_IS_NULL(sorted, what, "sorted") || HT_IS_NULL(x, what, "x") ||
         (x = ht__as_tensor_like(what, x, sorted)) == NULL ||
@@ -135,6 +136,7 @@ static ht_status go_down(const char *what, ht_tensor *bins, bool *down)
 ht_tensor *ht_digitize(ht_tensor *x, ht_tensor *bins, bool right)
 {
     static const char what[] = "ht_digitize";
+    HT_NAMED(what);
     ht_tensor *y;
     bool down, was;
 
@@ -241,14 +243,13 @@ ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength)
                            : weights->body->dtype == HT_FLOAT32 ? HT_FLOAT32
                                                                 : HT_FLOAT64;
     ht_tensor *y = NULL;
-    const char *named;
     ht_comm *outer;
     int64_t bins;
     bool was;
 
     if (HT_IS_NULL(x, what, "x") || !check_counted(what, x, weights, minlength))
         return NULL;
-    named = ht__named(what);
+    HT_NAMED(what);
     was = ht_set_grad_enabled(false);
     if (count_bins(what, x, minlength, &bins) == HT_SUCCESS) {
         outer = ht__together(x->body->comm);
@@ -257,6 +258,5 @@ ht_tensor *ht_bincount(ht_tensor *x, ht_tensor *weights, int64_t minlength)
         ht__together_end(outer);
     }
     ht_set_grad_enabled(was);
-    ht__named_end(named);
     return y;
 }

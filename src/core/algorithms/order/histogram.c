@@ -134,7 +134,6 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
                        ht_tensor **edges)
 {
     ht_tensor *found = NULL, *ends = NULL;
-    const char *named;
     ht_status status;
     bool was;
 
@@ -146,11 +145,10 @@ ht_status ht_histogram(ht_tensor *x, int64_t bins, double low, double high, ht_t
     if (ht_dtype_is_complex(x->body->dtype))
         return HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: not defined for %s", what,
                        ht_dtype_name(x->body->dtype));
-    named = ht__named(what);
+    HT_NAMED(what);
     was = ht_set_grad_enabled(false);
     status = histogram(x, (bin_range){bins, low, high}, &found, edges != NULL ? &ends : NULL);
     ht_set_grad_enabled(was);
-    ht__named_end(named);
     if (status != HT_SUCCESS)
         return status;
     *counts = found;

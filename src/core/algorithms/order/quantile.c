@@ -219,7 +219,6 @@ static bool check(const ht_quantiles *r, ht_tensor *x, int *axis)
 
 static ht_tensor *quantile(ht_quantiles r, ht_tensor *x, int axis, bool leading, bool keepdims)
 {
-    const char *named;
     ht_dtype dtype;
     ht_comm *outer;
     ht_tensor *y;
@@ -236,7 +235,7 @@ static ht_tensor *quantile(ht_quantiles r, ht_tensor *x, int axis, bool leading,
         return NULL;
     dtype = x->body->dtype == HT_FLOAT32 ? HT_FLOAT32 : HT_FLOAT64;
     choose_places(&r);
-    named = ht__named(r.what);
+    HT_NAMED(r.what);
     was = ht_set_grad_enabled(false);
     outer = ht__together(x->body->comm);
     y = quantiles(&r, x, axis);
@@ -244,7 +243,6 @@ static ht_tensor *quantile(ht_quantiles r, ht_tensor *x, int axis, bool leading,
     y = y != NULL ? shaped(ht_astype(y, dtype), x->body, axis, leading, keepdims) : NULL;
     ht__together_end(outer);
     ht_set_grad_enabled(was);
-    ht__named_end(named);
     ht__free(r.places);
     return y;
 }

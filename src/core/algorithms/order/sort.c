@@ -119,6 +119,7 @@ static ht_status sort(ht_order order, ht_tensor *x, int axis, ht_tensor **values
 
 ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, ht_tensor **indices)
 {
+    HT_NAMED("ht_sort");
     const ht_order order = {"ht_sort", descending, false, HT_KEEP_ALL};
 
     if (HT_IS_NULL(x, order.what, "x") ||
@@ -130,6 +131,7 @@ ht_status ht_sort(ht_tensor *x, int axis, bool descending, ht_tensor **values, h
 
 ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending)
 {
+    HT_NAMED("ht_argsort");
     const ht_order order = {"ht_argsort", descending, true, HT_KEEP_ALL};
     ht_sorted sorted = {NULL, NULL};
     bool was, good;
@@ -145,6 +147,7 @@ ht_tensor *ht_argsort(ht_tensor *x, int axis, bool descending)
 ht_status ht_topk(ht_tensor *x, int64_t k, int axis, bool largest, ht_tensor **values,
                   ht_tensor **indices)
 {
+    HT_NAMED("ht_topk");
     const ht_order order = {"ht_topk", largest, false, k};
 
     if (HT_IS_NULL(x, order.what, "x") ||

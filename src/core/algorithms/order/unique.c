@@ -367,6 +367,7 @@ static ht_status unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse, h
 
 ht_status ht_unique(ht_tensor *x, ht_tensor **values, ht_tensor **inverse, ht_tensor **counts)
 {
+    HT_NAMED(what);
     ht_tensor *found = NULL, *places = NULL, *numbers = NULL;
     ht_comm *outer;
     ht_status status;

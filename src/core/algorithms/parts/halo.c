@@ -175,6 +175,7 @@ static ht_status get(const char *what, ht_tensor *x, widths w, ht_tensor **prev,
 ht_status ht_get_halo(ht_tensor *x, int64_t before, int64_t after, ht_tensor **prev,
                       ht_tensor **next)
 {
+    HT_NAMED("ht_get_halo");
     const widths w = {before, after};
 
     return check("ht_get_halo", x, w) ? get("ht_get_halo", x, w, prev, next) : ht_error_get(NULL);
@@ -183,6 +184,7 @@ ht_status ht_get_halo(ht_tensor *x, int64_t before, int64_t after, ht_tensor **p
 ht_tensor *ht_array_with_halos(ht_tensor *x, int64_t before, int64_t after)
 {
     static const char what[] = "ht_array_with_halos";
+    HT_NAMED(what);
     const widths w = {before, after};
     ht_tensor *parts[3], *y;
     bool was;

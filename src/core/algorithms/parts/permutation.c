@@ -241,6 +241,7 @@ static void permutation_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 ht_tensor *ht_permutation(ht_tensor *x)
 {
     static const char what[] = "ht_permutation";
+    HT_NAMED(what);
     order o = {0};
     ht_tensor *y;
     ht_node *node;

@@ -326,6 +326,7 @@ static ht_tensor *view_of(const char *what, const ht_tiles *tiles, const int64_t
 ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[])
 {
     static const char what[] = "ht_tiles_get";
+    HT_NAMED(what);
     int64_t wrapped[HT_MAX_NDIM];
     int owner;
 
@@ -343,6 +344,7 @@ ht_tensor *ht_tiles_get(const ht_tiles *tiles, const int64_t index[])
 ht_status ht_tiles_set_(ht_tiles *tiles, const int64_t index[], ht_tensor *value)
 {
     static const char what[] = "ht_tiles_set_";
+    HT_NAMED(what);
     int64_t wrapped[HT_MAX_NDIM];
     ht_status status = check_index(what, tiles, index, wrapped);
     ht_tensor *view;

@@ -88,6 +88,7 @@ static ht_tensor *covariance(const char *what, ht_tensor *m, ht_tensor *y, bool 
 
 ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t ddof)
 {
+    HT_NAMED("ht_cov_ext");
     ht_dtype dtype;
     ht_tensor *c = covariance("ht_cov_ext", m, y, rowvar, ddof, &dtype);
 
@@ -96,6 +97,7 @@ ht_tensor *ht_cov_ext(ht_tensor *m, ht_tensor *y, bool rowvar, int64_t ddof)
 
 ht_tensor *ht_cov(ht_tensor *m, ht_tensor *y, bool rowvar, bool bias)
 {
+    HT_NAMED("ht_cov");
     ht_dtype dtype;
     ht_tensor *c = covariance("ht_cov", m, y, rowvar, bias ? 0 : 1, &dtype);
 
@@ -120,6 +122,7 @@ static ht_tensor *over_deviations(ht_tensor *c)
 
 ht_tensor *ht_corrcoef(ht_tensor *m, ht_tensor *y, bool rowvar)
 {
+    HT_NAMED("ht_corrcoef");
     ht_dtype dtype;
     ht_tensor *c = covariance("ht_corrcoef", m, y, rowvar, 0, &dtype);
 

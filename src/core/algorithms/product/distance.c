@@ -328,6 +328,7 @@ static ht_dtype result_dtype(const ht_tensor *x, const ht_tensor *y, ht_dtype *c
 static ht_tensor *all_distances(const metric *d, ht_backward_fn *backward, ht_tensor *x,
                                 ht_tensor *y)
 {
+    HT_NAMED(d->what);
     ht_tensor *inputs[2], *out;
     ht_dtype dtype, computed;
     ht_comm *outer;

@@ -221,6 +221,8 @@ static ht_tensor *multiply(ht_tensor *a, ht_tensor *b)
 
 ht_tensor *ht_matmul(ht_tensor *a, ht_tensor *b)
 {
+    HT_NAMED(what);
+
     if (HT_IS_NULL(a, what, "a") || HT_IS_NULL(b, what, "b") || !ht__check_together(what, a, b) ||
         !check(a, b))
         return NULL;

@@ -254,6 +254,7 @@ static ht_tensor *matrix_norm(const char *what, ht_tensor *x, double ord, const 
 ht_tensor *ht_vector_norm(ht_tensor *x, double ord, int axis, bool keepdims)
 {
     static const char what[] = "ht_vector_norm";
+    HT_NAMED(what);
 
     if (HT_IS_NULL(x, what, "x") || (axis != HT_NONE && !ht__check_axis(what, x, &axis)))
         return NULL;
@@ -286,6 +287,7 @@ static bool check_matrix_axes(const char *what, const char *const names[2], cons
 ht_tensor *ht_matrix_norm(ht_tensor *x, double ord, int axis0, int axis1, bool keepdims)
 {
     static const char what[] = "ht_matrix_norm";
+    HT_NAMED(what);
     int axes[2] = {axis0, axis1};
 
     if (HT_IS_NULL(x, what, "x") ||
@@ -302,6 +304,7 @@ ht_norm_options ht_norm_options_default(void)
 ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options)
 {
     static const char what[] = "ht_norm_ext";
+    HT_NAMED(what);
     const ht_norm_options o = options != NULL ? *options : ht_norm_options_default();
     int axes[2] = {HT_NONE, HT_NONE}, count = o.axes != NULL ? o.count : 0;
     bool is_matrix;
@@ -328,6 +331,8 @@ ht_tensor *ht_norm_ext(ht_tensor *x, const ht_norm_options *options)
 
 ht_tensor *ht_norm(ht_tensor *x)
 {
+    HT_NAMED("ht_norm");
+
     return HT_IS_NULL(x, "ht_norm", "x")
                ? NULL
                : vector_norm("ht_norm", x, HT_NORM_DEFAULT, NULL, 0, false);

@@ -32,13 +32,12 @@ static ht_tensor *dot(ht_tensor *a, ht_tensor *b)
 
 ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b)
 {
-    const char *named = ht__named("ht_dot");
+    HT_NAMED("ht_dot");
     ht_tensor *c = NULL;
 
     if (!HT_IS_NULL(a, "ht_dot", "a") && !HT_IS_NULL(b, "ht_dot", "b") &&
         are_together("ht_dot", a, b))
         c = dot(a, b);
-    ht__named_end(named);
     return c;
 }
 
@@ -110,11 +109,9 @@ static ht_tensor *vdot(ht_tensor *a, ht_tensor *b)
 
 ht_tensor *ht_vdot(ht_tensor *a, ht_tensor *b)
 {
-    const char *named = ht__named("ht_vdot");
-    ht_tensor *y = vdot(a, b);
+    HT_NAMED("ht_vdot");
 
-    ht__named_end(named);
-    return y;
+    return vdot(a, b);
 }
 
 static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
@@ -140,11 +137,9 @@ static ht_tensor *vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
 
 ht_tensor *ht_vecdot(ht_tensor *a, ht_tensor *b, int axis, bool keepdims)
 {
-    const char *named = ht__named("ht_vecdot");
-    ht_tensor *y = vecdot(a, b, axis, keepdims);
+    HT_NAMED("ht_vecdot");
 
-    ht__named_end(named);
-    return y;
+    return vecdot(a, b, axis, keepdims);
 }
 
 /* ---- outer products -------------------------------------------------------------------------- */
@@ -194,11 +189,9 @@ static ht_tensor *outer(ht_tensor *a, ht_tensor *b, int split)
 
 ht_tensor *ht_outer(ht_tensor *a, ht_tensor *b, int split)
 {
-    const char *named = ht__named("ht_outer");
-    ht_tensor *y = outer(a, b, split);
+    HT_NAMED("ht_outer");
 
-    ht__named_end(named);
-    return y;
+    return outer(a, b, split);
 }
 
 /* To one dtype: a component of a vector has no axes, and would count as a number. */
@@ -288,21 +281,16 @@ static ht_tensor *cross(const char *const names[3], ht_tensor *a, ht_tensor *b, 
 
 ht_tensor *ht_cross_ext(ht_tensor *a, ht_tensor *b, int axis_a, int axis_b, int axis_c)
 {
-    const char *named = ht__named("ht_cross_ext");
-    ht_tensor *y = cross((const char *[]){"axis_a", "axis_b", "axis_c"}, a, b, axis_a, axis_b,
-                         axis_c);
+    HT_NAMED("ht_cross_ext");
 
-    ht__named_end(named);
-    return y;
+    return cross((const char *[]){"axis_a", "axis_b", "axis_c"}, a, b, axis_a, axis_b, axis_c);
 }
 
 ht_tensor *ht_cross(ht_tensor *a, ht_tensor *b, int axis)
 {
-    const char *named = ht__named("ht_cross");
-    ht_tensor *c = cross((const char *[]){"axis", "axis", "axis"}, a, b, axis, axis, axis);
+    HT_NAMED("ht_cross");
 
-    ht__named_end(named);
-    return c;
+    return cross((const char *[]){"axis", "axis", "axis"}, a, b, axis, axis, axis);
 }
 
 /* ---- traces and projections ------------------------------------------------------------------ */
@@ -329,11 +317,9 @@ static ht_tensor *trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
 
 ht_tensor *ht_trace(ht_tensor *x, int64_t offset, int axis0, int axis1)
 {
-    const char *named = ht__named("ht_trace");
-    ht_tensor *y = trace(x, offset, axis0, axis1);
+    HT_NAMED("ht_trace");
 
-    ht__named_end(named);
-    return y;
+    return trace(x, offset, axis0, axis1);
 }
 
 static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
@@ -362,9 +348,7 @@ static ht_tensor *projection(ht_tensor *a, ht_tensor *b)
 
 ht_tensor *ht_projection(ht_tensor *a, ht_tensor *b)
 {
-    const char *named = ht__named("ht_projection");
-    ht_tensor *y = projection(a, b);
+    HT_NAMED("ht_projection");
 
-    ht__named_end(named);
-    return y;
+    return projection(a, b);
 }

@@ -138,6 +138,7 @@ static ht_tensor *matrix(const char *what, ht_tensor *a, ht_tensor *b, ht_tensor
 ht_tensor *ht_cg(ht_tensor *a, ht_tensor *b, ht_tensor *x0)
 {
     static const char what[] = "ht_cg";
+    HT_NAMED(what);
 
     a = matrix(what, a, b, x0);
     return a != NULL ? solve(what, a, b, x0, -1, ht__rows(a)) : NULL;
@@ -147,6 +148,7 @@ ht_tensor *ht_cg_ext(ht_tensor *a, ht_tensor *b, ht_tensor *x0, double tolerance
                      int64_t most_steps)
 {
     static const char what[] = "ht_cg_ext";
+    HT_NAMED(what);
 
     a = matrix(what, a, b, x0);
     if (a == NULL)

@@ -78,6 +78,7 @@ ht_status ht__eigh(const char *what, ht_tensor *a, ht_tensor **w, ht_tensor **v)
 
 ht_status ht_eigh(ht_tensor *a, ht_tensor **w, ht_tensor **v)
 {
+    HT_NAMED(what_eigh);
     ht_tensor *found_w = NULL, *found_v = NULL;
     ht_section section;
     ht_status status;

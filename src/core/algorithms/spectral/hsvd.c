@@ -238,6 +238,7 @@ static bool check(const goal *g, const ht_tensor *x)
 static ht_status run(goal g, ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh,
                      double *error)
 {
+    HT_NAMED(g.what);
     ht_matrix_svd found = {.vectors = true};
     ht_section section;
     ht_status status;

@@ -98,6 +98,7 @@ static bool check(const update *o)
 ht_status ht_isvd(ht_tensor *columns, ht_tensor *u, ht_tensor *s, ht_tensor *vh, int64_t rank,
                   ht_tensor **new_u, ht_tensor **new_s, ht_tensor **new_vh)
 {
+    HT_NAMED(what);
     ht_matrix_svd found = {.vectors = true};
     update o = {.columns = columns, .u = u, .s = s, .vh = vh, .rank = rank};
     ht_section section;

@@ -150,6 +150,7 @@ static ht_status lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, 
 
 ht_status ht_lanczos(ht_tensor *a, int64_t m, ht_tensor *v0, ht_tensor **v, ht_tensor **t)
 {
+    HT_NAMED(what);
     const ht_dtype dtype = ht__operands_dtype(2, (ht_tensor *[]){a, v0});
     ht_tensor *found_v = NULL, *found_t = NULL;
     ht_section section;

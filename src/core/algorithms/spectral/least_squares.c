@@ -63,6 +63,7 @@ static ht_tensor *pinv(const char *what, ht_tensor *a, double rtol)
 
 static ht_tensor *pinv_of(const char *what, ht_tensor *a, const double *rtol)
 {
+    HT_NAMED(what);
     ht_section section;
     ht_tensor *y;
 
@@ -113,6 +114,7 @@ static bool fit_together(const char *what, const ht_tensor *a, const ht_tensor *
 
 static ht_tensor *lstsq_of(const char *what, ht_tensor *a, ht_tensor *b, const double *rtol)
 {
+    HT_NAMED(what);
     const ht_dtype dtype = ht__operands_dtype(2, (ht_tensor *[]){a, b});
     bool is_vector;
     ht_section section;
@@ -166,6 +168,7 @@ static ht_status polar(const char *what, ht_tensor *x, ht_tensor **u, ht_tensor 
 ht_status ht_polar(ht_tensor *x, ht_tensor **u, ht_tensor **h)
 {
     static const char what[] = "ht_polar";
+    HT_NAMED(what);
     ht_tensor *found_u = NULL, *found_h = NULL;
     ht_section section;
     ht_status status;

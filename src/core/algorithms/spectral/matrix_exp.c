@@ -153,6 +153,7 @@ static void matrix_exp_backward(ht_node *node, ht_tensor *g, ht_tensor *gin[])
 
 ht_tensor *ht_matrix_exp(ht_tensor *a)
 {
+    HT_NAMED(what);
     ht_node *node;
     ht_tensor *y;
 

@@ -87,6 +87,7 @@ static ht_status rsvd(const sample *s, ht_tensor *x, ht_matrix_svd *to)
 static ht_status rsvd_of(sample s, ht_tensor *x, int64_t oversamples, ht_tensor **u,
                          ht_tensor **values, ht_tensor **vh)
 {
+    HT_NAMED(s.what);
     ht_matrix_svd found = {.vectors = true};
     ht_section section;
     ht_status status;
@@ -141,6 +142,7 @@ static ht_status reigh(const sample *s, ht_tensor *a, ht_tensor **w, ht_tensor *
 
 static ht_status reigh_of(sample s, ht_tensor *a, int64_t oversamples, ht_tensor **w, ht_tensor **v)
 {
+    HT_NAMED(s.what);
     ht_tensor *found_w = NULL, *found_v = NULL;
     ht_section section;
     ht_status status;

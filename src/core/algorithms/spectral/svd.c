@@ -175,6 +175,7 @@ ht_status ht__svd(const char *what, ht_tensor *x, ht_matrix_svd *to)
 
 ht_status ht_svd(ht_tensor *x, ht_tensor **u, ht_tensor **s, ht_tensor **vh)
 {
+    HT_NAMED(what_svd);
     ht_matrix_svd found = {.vectors = u != NULL || vh != NULL};
     ht_section section;
     ht_status status;

@@ -157,6 +157,7 @@ ht_value *ht__checkpoint_load(const ht_target *target, bool plain)
 
 ht_value *ht_checkpoint_load(const char *path, ht_comm *comm, const ht_checkpoint_options *options)
 {
+    HT_NAMED("ht_checkpoint_load");
     const ht_target target = {.what = "ht_checkpoint_load", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
 

@@ -378,6 +378,7 @@ static ht_status check_arguments(const ht_target *target, const ht_value *state,
 ht_status ht_checkpoint_save(const ht_value *state, const char *path, ht_comm *comm,
                              const ht_checkpoint_options *options)
 {
+    HT_NAMED("ht_checkpoint_save");
     const ht_target target = {.what = "ht_checkpoint_save", .path = path, .comm = comm};
     ht_checkpoint_options o = options != NULL ? *options : ht_checkpoint_options_default();
     bool begun;

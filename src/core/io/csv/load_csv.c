@@ -121,6 +121,7 @@ static ht_tensor *load(ht_csv_job *job)
 
 static ht_tensor *load_csv(ht_csv_job *job)
 {
+    HT_NAMED(job->what);
     ht_comm *comm = job->place.comm;
     ht_status status;
     bool begun, grad;

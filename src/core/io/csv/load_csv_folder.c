@@ -41,7 +41,6 @@ ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, char sepa
                                    ht_dtype dtype, int axis)
 {
     ht_place place = ht__place_here(what, HT_NONE);
-    const char *named;
     bool grad;
     ht_tensor *x;
 
@@ -52,9 +51,8 @@ ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, char sepa
     ht_scope *scope = ht_scope_open();
 
     grad = ht_set_grad_enabled(false);
-    named = ht__named(what);
+    HT_NAMED(what);
     x = load(path, header_lines, separator, dtype, axis == HT_NONE ? 0 : axis, place);
-    ht__named_end(named);
     ht_set_grad_enabled(grad);
     return ht_scope_return(scope, x);
 }

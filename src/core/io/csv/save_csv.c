@@ -159,6 +159,7 @@ static ht_status check_arguments(const ht_tensor *x, const csv_form *form)
 ht_status ht_save_csv(ht_tensor *x, const char *path, const char *header, int decimals,
                       char separator)
 {
+    HT_NAMED(what);
     csv_form form = {.path = path, .header = header, .decimals = decimals, .separator = separator};
     bool begun, grad;
     ht_status status;

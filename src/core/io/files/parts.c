@@ -304,6 +304,7 @@ static ht_tensor *load(ht_file_parts *job)
 
 ht_tensor *ht__parts_load(ht_file_parts *job)
 {
+    HT_NAMED(job->what);
     ht_comm *comm = job->place.comm;
     bool begun, grad;
     ht_status status;

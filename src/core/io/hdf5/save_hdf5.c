@@ -375,6 +375,7 @@ static ht_status check_arguments(const char *path, const char *name, const char 
 
 ht_status ht_save_hdf5(ht_tensor *x, const char *path, const char *dataset, const char *mode)
 {
+    HT_NAMED(what);
     struct target target = {.path = path, .name = dataset};
 
     if (HT_IS_NULL(x, what, "x"))

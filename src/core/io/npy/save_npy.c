@@ -45,6 +45,7 @@ static ht_status save(ht_tensor *x, const char *path)
 
 ht_status ht_save_npy(ht_tensor *x, const char *path)
 {
+    HT_NAMED(what);
     bool begun, grad;
     ht_status status;
 

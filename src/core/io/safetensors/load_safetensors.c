@@ -183,6 +183,7 @@ ht_value *ht__safetensors_load(const char *what, const char *path, ht_comm *comm
 ht_value *ht_safetensors_load(const char *path, ht_comm *comm)
 {
     static const char what[] = "ht_safetensors_load";
+    HT_NAMED(what);
 
     return check_path(what, path, what, comm) == HT_SUCCESS ? ht__safetensors_load(what, path, comm)
                                                             : NULL;

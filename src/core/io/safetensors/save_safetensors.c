@@ -212,6 +212,7 @@ static ht_status save(job *j)
 
 ht_status ht_save_safetensors(ht_tensor *x, const char *path, const char *dataset)
 {
+    HT_NAMED("ht_save_safetensors");
     job j = {
         .what = "ht_save_safetensors", .path = path, .count = 1, .tensors = &x, .names = &dataset};
 
@@ -224,6 +225,7 @@ ht_status ht_save_safetensors(ht_tensor *x, const char *path, const char *datase
 ht_status ht__safetensors_save(const char *what, const ht_value *tensors, const char *path,
                                int count, const ht_safetensors_text metadata[], ht_comm *comm)
 {
+    HT_NAMED(what);
     job j = {.what = what, .path = path, .comm = comm, .texts = count, .metadata = metadata};
     ht_status status;
 

@@ -187,15 +187,12 @@ ht_tensor *ht_linspace_ext(double start, double stop, int64_t count, ht_dtype dt
 static ht_tensor *logspace(const char *what, double start, double stop, int64_t count, double base,
                            ht_dtype dtype, ht_place place)
 {
-    ht_tensor *exponents = linspace(what, start, stop, count, HT_FLOAT64, place), *powers;
-    const char *named;
+    ht_tensor *exponents = linspace(what, start, stop, count, HT_FLOAT64, place);
 
     if (exponents == NULL)
         return NULL;
-    named = ht__named(what);
-    powers = ht_astype(ht_pow(ht_scalar_ext(ht_number_real(base)), exponents), dtype);
-    ht__named_end(named);
-    return powers;
+    HT_NAMED(what);
+    return ht_astype(ht_pow(ht_scalar_ext(ht_number_real(base)), exponents), dtype);
 }
 
 ht_tensor *ht_logspace(double start, double stop, int64_t count, double base, ht_dtype dtype,

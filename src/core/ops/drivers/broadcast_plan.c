@@ -230,8 +230,10 @@ ht_tensor *ht__broadcast_align(const char *what, ht_tensor *x, const ht_broadcas
     if (x == NULL || x->body->split == HT_NONE)
         return x;
     split = ht__broadcast_split(x->body, plan);
-    if (x->body->split != split)
-        x = ht__resplit(what, x, split);
+    if (x->body->split != split) {
+        HT_NAMED(what);
+        x = ht_resplit(x, split);
+    }
     if (x == NULL || split == HT_NONE || x->body->bounds == plan->bounds)
         return x;
     target = *x->body;

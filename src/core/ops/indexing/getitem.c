@@ -13,6 +13,7 @@
 
 static ht_tensor *getitem_rows(const char *what, ht_tensor *x, int count, const ht_index key[])
 {
+    HT_NAMED(what);
     ht_index plain[HT_KEY_ITEMS];
     ht_selection selection;
     ht_row_index rows;
@@ -199,6 +200,7 @@ static ht_status write_rows(const char *what, ht_tensor *x, int count, const ht_
 static ht_status write_key(const char *what, ht_tensor *x, int count, const ht_index key[],
                            ht_tensor *values, bool add)
 {
+    HT_NAMED(what);
     ht_scope *scope;
     ht_status status;
 
@@ -230,6 +232,7 @@ ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_tensor *v
 ht_tensor *ht_take(ht_tensor *x, ht_tensor *indices, int axis)
 {
     static const char what[] = "ht_take";
+    HT_NAMED(what);
     ht_index key[HT_MAX_NDIM];
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL(indices, what, "indices"))

@@ -49,9 +49,9 @@ ht_tensor *ht__getitem_plain(const char *what, ht_tensor *x, int count, const ht
     ht_selection selection;
     ht_tensor *y = ht__key_view(what, x, count, key, &selection);
 
-    if (y != NULL && selection.held != HT_NONE)
-        return ht_squeeze(y, selection.held);
-    if (y != NULL && selection.mirrored != HT_NONE)
-        return ht__flip_axis(what, y, selection.mirrored);
-    return y;
+    if (y == NULL || (selection.held == HT_NONE && selection.mirrored == HT_NONE))
+        return y;
+    HT_NAMED(what);
+    return selection.held != HT_NONE ? ht_squeeze(y, selection.held)
+                                     : ht__flip_axis(what, y, selection.mirrored);
 }

@@ -87,6 +87,7 @@ ht_tensor *ht__nonzero(const char *what, ht_tensor *x)
 ht_tensor *ht_nonzero(ht_tensor *x)
 {
     static const char what[] = "ht_nonzero";
+    HT_NAMED(what);
     ht_tensor *places;
 
     if (HT_IS_NULL(x, what, "x"))

@@ -140,6 +140,8 @@ static ht_tensor *matrix_of(ht_tensor *x, int64_t offset)
 
 ht_tensor *ht_diag(ht_tensor *x, int64_t offset)
 {
+    HT_NAMED("ht_diag");
+
     if (HT_IS_NULL(x, "ht_diag", "x"))
         return NULL;
     if (x->body->ndim == 1)
@@ -161,6 +163,7 @@ static ht_tensor *places(const ht_tensor *x, int axis, int64_t first)
 
 static ht_tensor *one_side(const char *what, ht_tensor *x, int64_t offset, bool lower)
 {
+    HT_NAMED(what);
     ht_tensor *row, *column, *mask, *zero;
     int last;
 
@@ -196,6 +199,7 @@ ht_tensor *ht_triu(ht_tensor *x, int64_t offset)
 ht_status ht_fill_diagonal_(ht_tensor *x, double value)
 {
     static const char what[] = "ht_fill_diagonal_";
+    HT_NAMED(what);
     ht_scope *scope;
     ht_status status;
 

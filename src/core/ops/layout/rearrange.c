@@ -65,6 +65,7 @@ static ht_tensor *roll_axis(ht_tensor *x, int64_t shift, int axis)
 
 ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
 {
+    HT_NAMED("ht_roll");
     ht_tensor *y;
 
     if (HT_IS_NULL(x, "ht_roll", "x"))
@@ -74,12 +75,14 @@ ht_tensor *ht_roll(ht_tensor *x, int64_t shift, int axis)
     y = ht_reshape(x, HT_SHAPE(-1));
     y = y != NULL ? roll_axis(y, shift, 0) : NULL;
     y = y != NULL ? ht_reshape(y, x->body->ndim, x->body->shape) : NULL;
-    y = y != NULL ? ht__resplit("ht_roll", y, x->body->split) : NULL;
+    y = y != NULL ? ht_resplit(y, x->body->split) : NULL;
     return ht__without_base(y); /* its memory is not shared */
 }
 
 ht_tensor *ht_rot90(ht_tensor *x, int64_t quarters, int axis0, int axis1)
 {
+    HT_NAMED("ht_rot90");
+
     if (HT_IS_NULL(x, "ht_rot90", "x") || !ht__check_axis_of("ht_rot90", "axis0", "x", x, &axis0) ||
         !ht__check_axis_of("ht_rot90", "axis1", "x", x, &axis1))
         return NULL;
@@ -128,6 +131,7 @@ static bool tiles_fit(const ht_body *x, int count, const int64_t times[])
 
 ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
 {
+    HT_NAMED("ht_tile");
     ht_tensor *y = x;
     bool copied = false;
 
@@ -192,6 +196,7 @@ static ht_body *padded_body(const ht_body *x, const int64_t shape[])
 
 ht_tensor *ht_pad(ht_tensor *x, int count, const int64_t widths[], ht_number value)
 {
+    HT_NAMED("ht_pad");
     int64_t shape[HT_MAX_NDIM];
     ht_index key[HT_MAX_NDIM];
     ht_tensor *y;

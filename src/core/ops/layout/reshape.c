@@ -125,7 +125,7 @@ static ht_tensor *reshape_in_place(ht_tensor *x, int ndim, const int64_t shape[]
 static ht_tensor *reshape_across(ht_tensor *x, int ndim, const int64_t shape[])
 {
     int64_t flat = ht_tensor_size(x), row = product(shape, 1, ndim);
-    ht_tensor *line = ht__resplit("ht_reshape", x, 0);
+    ht_tensor *line = ht_resplit(x, 0);
     ht_body target;
     ht_bounds *bounds;
 
@@ -176,8 +176,9 @@ static ht_tensor *reshape(ht_tensor *x, int ndim, const int64_t shape[])
     split = surviving_axis(x->body, ndim, shape);
     if (split >= 0)
         return reshape_in_place(x, ndim, shape, split);
+    HT_NAMED("ht_reshape");
     if (ndim == 0)
-        return reshape_in_place(ht__resplit("ht_reshape", x, HT_NONE), 0, shape, HT_NONE);
+        return reshape_in_place(ht_resplit(x, HT_NONE), 0, shape, HT_NONE);
     return reshape_across(x, ndim, shape);
 }
 
@@ -214,6 +215,7 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
 
 ht_tensor *ht_flatten(ht_tensor *x, int start_axis)
 {
+    HT_NAMED("ht_flatten");
     int64_t shape[HT_MAX_NDIM];
 
     if (HT_IS_NULL(x, "ht_flatten", "x") ||

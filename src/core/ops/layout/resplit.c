@@ -111,6 +111,7 @@ static ht_tensor *redistribute(const char *what, ht_tensor *x, int split, ht_bou
 
 static ht_tensor *move_to(const char *what, ht_tensor *x, int split, ht_bounds *bounds, bool own)
 {
+    HT_NAMED(what);
     ht_tensor *y;
     ht_comm *outer;
     ht_node *node;
@@ -137,15 +138,12 @@ ht_tensor *ht__move_slabs(const char *what, ht_tensor *x, const ht_body *like)
     return move_to(what, x, like->split, like->bounds, true);
 }
 
-ht_tensor *ht__resplit(const char *what, ht_tensor *x, int split)
+ht_tensor *ht_resplit(ht_tensor *x, int split)
 {
+    static const char what[] = "ht_resplit";
+
     if (HT_IS_NULL(x, what, "x") ||
         !ht__check_shape(what, x->body->comm, x->body->ndim, x->body->shape, &split))
         return NULL;
     return split == x->body->split ? x : move_to(what, x, split, NULL, true);
-}
-
-ht_tensor *ht_resplit(ht_tensor *x, int split)
-{
-    return ht__resplit("ht_resplit", x, split);
 }

@@ -43,6 +43,7 @@ static bool check_same_shape(int count, ht_tensor *const xs[])
 
 ht_tensor *ht_stack(int count, ht_tensor *const xs[], int axis)
 {
+    HT_NAMED("ht_stack");
     int ndim;
 
     if (!ht__check_operands("ht_stack", count, xs) || !check_same_shape(count, xs))
@@ -73,6 +74,8 @@ static ht_tensor *as_matrix(ht_tensor *x, int axis)
 
 ht_tensor *ht_hstack(int count, ht_tensor *const xs[])
 {
+    HT_NAMED("ht_hstack");
+
     if (!ht__check_operands("ht_hstack", count, xs))
         return NULL;
     return join("ht_hstack", count, xs, as_line, 0, xs[0]->body->ndim > 1);
@@ -80,6 +83,8 @@ ht_tensor *ht_hstack(int count, ht_tensor *const xs[])
 
 ht_tensor *ht_vstack(int count, ht_tensor *const xs[])
 {
+    HT_NAMED("ht_vstack");
+
     if (!ht__check_operands("ht_vstack", count, xs))
         return NULL;
     return join("ht_vstack", count, xs, as_matrix, 0, 0);
@@ -87,6 +92,8 @@ ht_tensor *ht_vstack(int count, ht_tensor *const xs[])
 
 ht_tensor *ht_column_stack(int count, ht_tensor *const xs[])
 {
+    HT_NAMED("ht_column_stack");
+
     if (!ht__check_operands("ht_column_stack", count, xs))
         return NULL;
     return join("ht_column_stack", count, xs, as_matrix, 1, 1);
@@ -107,6 +114,7 @@ static ht_tensor *slice(const char *what, ht_tensor *x, int axis, int64_t start,
 
 ht_status ht_split(ht_tensor *x, int64_t count, int axis, ht_tensor *parts[])
 {
+    HT_NAMED("ht_split");
     int64_t length;
 
     if (HT_IS_NULL(x, "ht_split", "x") || HT_IS_NULL_ON(x->body->comm, parts, "ht_split", "parts"))
@@ -135,6 +143,8 @@ static int64_t place(int64_t at)
 
 ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int axis, ht_tensor *parts[])
 {
+    HT_NAMED("ht_split_at");
+
     if (HT_IS_NULL(x, "ht_split_at", "x") ||
         HT_IS_NULL_ON(x->body->comm, parts, "ht_split_at", "parts"))
         return ht_error_get(NULL);
@@ -175,6 +185,7 @@ static bool add_shape(const char *what, const ht_body *x, int index, int ndim, i
 ht_status ht__broadcast_arrays(const char *what, int count, ht_tensor *const xs[],
                                ht_tensor *broadcast[])
 {
+    HT_NAMED(what);
     int64_t shape[HT_MAX_NDIM];
     int ndim = 0;
 
@@ -216,6 +227,7 @@ static ht_tensor *along(ht_tensor *x, int axis, int ndim)
 ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grids[])
 {
     static const char what[] = "ht_meshgrid";
+    HT_NAMED(what);
     int64_t shape[HT_MAX_NDIM];
     int axes[HT_MAX_NDIM];
 

@@ -96,7 +96,6 @@ static ht_status gather(const char *what, ht_tensor *x, const array_place *to)
 
 static ht_status to_array(const char *what, ht_tensor *x, array_place to, bool compared)
 {
-    const char *named;
     ht_comm *outer;
     ht_scope *scope;
     ht_status status;
@@ -107,7 +106,7 @@ static ht_status to_array(const char *what, ht_tensor *x, array_place to, bool c
     status = agree(what, x, &to, compared);
     if (status != HT_SUCCESS)
         return status;
-    named = ht__named(what);
+    HT_NAMED(what);
     scope = ht_scope_open();
     was = ht_set_grad_enabled(false);
     outer = ht__together(x->body->comm);
@@ -115,7 +114,6 @@ static ht_status to_array(const char *what, ht_tensor *x, array_place to, bool c
     ht__together_end(outer);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
-    ht__named_end(named);
     return status;
 }
 

@@ -59,8 +59,10 @@ ht_tensor *ht_squeeze(ht_tensor *x, int axis)
                 ht__shape_str(x->body->ndim, x->body->shape));
         return NULL;
     }
-    if (x->body->split == axis)
-        whole = ht__resplit("ht_squeeze", x, HT_NONE);
+    if (x->body->split == axis) {
+        HT_NAMED("ht_squeeze");
+        whole = ht_resplit(x, HT_NONE);
+    }
     if (whole == NULL)
         return NULL;
     body = ht__body_view(whole->body);
@@ -108,8 +110,10 @@ ht_tensor *ht__broadcast_to(const char *what, const char *name, ht_tensor *x, in
     if (ht__same_shape(x->body->ndim, x->body->shape, ndim, shape))
         return x;
     split = x->body->split;
-    if (split != HT_NONE && x->body->shape[split] != shape[split + shift])
-        x = ht__resplit(what, x, HT_NONE);
+    if (split != HT_NONE && x->body->shape[split] != shape[split + shift]) {
+        HT_NAMED(what);
+        x = ht_resplit(x, HT_NONE);
+    }
     if (x == NULL)
         return NULL;
     body = ht__body_view(x->body);

@@ -73,6 +73,7 @@ static bool take_moments(const char *what, ht_tensor *x, int axis, bool fourth, 
 
 ht_tensor *ht_skew(ht_tensor *x, int axis, bool unbiased)
 {
+    HT_NAMED("ht_skew");
     central c;
     ht_tensor *y;
 
@@ -87,6 +88,7 @@ ht_tensor *ht_skew(ht_tensor *x, int axis, bool unbiased)
 
 ht_tensor *ht_kurtosis(ht_tensor *x, int axis, bool unbiased, bool fischer)
 {
+    HT_NAMED("ht_kurtosis");
     const double normal = 3;
     central c;
     ht_tensor *y;
@@ -211,11 +213,9 @@ static ht_tensor *average_of(const char *what, ht_tensor *x, int axis, ht_tensor
 ht_tensor *ht_average(ht_tensor *x, int axis, ht_tensor *weights)
 {
     static const char what[] = "ht_average";
-    const char *named = ht__named(what);
-    ht_tensor *y = HT_IS_NULL(x, what, "x") ? NULL : average_of(what, x, axis, weights, NULL);
+    HT_NAMED(what);
 
-    ht__named_end(named);
-    return y;
+    return HT_IS_NULL(x, what, "x") ? NULL : average_of(what, x, axis, weights, NULL);
 }
 
 ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor **average,
@@ -223,14 +223,12 @@ ht_status ht_average_ext(ht_tensor *x, int axis, ht_tensor *weights, ht_tensor *
 {
     static const char what[] = "ht_average_ext";
     ht_tensor *found, *sum = NULL;
-    const char *named;
 
     if (HT_IS_NULL(x, what, "x") || HT_IS_NULL_ON(x->body->comm, average, what, "average") ||
         HT_IS_NULL_ON(x->body->comm, sum_of_weights, what, "sum_of_weights"))
         return ht_error_get(NULL);
-    named = ht__named(what);
+    HT_NAMED(what);
     found = average_of(what, x, axis, weights, &sum);
-    ht__named_end(named);
     if (found == NULL || sum == NULL)
         return ht_error_get(NULL);
     *average = found;

@@ -57,12 +57,10 @@ static const ht_reduce_row mean_row = {
 
 ht_tensor *ht_ptp(ht_tensor *x, int axis)
 {
-    const char *named = ht__named("ht_ptp");
+    HT_NAMED("ht_ptp");
     ht_tensor *max = ht_max(x, axis), *min = max != NULL ? ht_min(x, axis) : NULL;
-    ht_tensor *y = min != NULL ? ht_sub(max, min) : NULL;
 
-    ht__named_end(named);
-    return y;
+    return min != NULL ? ht_sub(max, min) : NULL;
 }
 
 ht_tensor *ht_mean(ht_tensor *x, int axis)

@@ -35,6 +35,7 @@ ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool
                       bool *close)
 {
     const char *what = "ht_allclose";
+    HT_NAMED(what);
     ht_scope *scope;
     ht_tensor *is_close;
     ht_status status;
@@ -54,6 +55,7 @@ ht_status ht_allclose(ht_tensor *a, ht_tensor *b, double rtol, double atol, bool
 
 ht_status ht_equal(ht_tensor *a, ht_tensor *b, bool *equal)
 {
+    HT_NAMED("ht_equal");
     static const ht_broadcast_op op = {
         .name = "ht_equal", .kernel = HT_KERNEL_NE, .result = HT_RESULT_BOOL};
     double different = 1;

@@ -184,10 +184,12 @@ static ht_tensor *lay_out_mask(const char *what, const ht_tensor *query, const h
     if (mask == NULL)
         return NULL;
     if (q->split != HT_NONE && mask->body->ndim == q->ndim && mask->body->shape[0] == q->shape[0] &&
-        q->shape[0] != 1)
+        q->shape[0] != 1) {
         mask = ht__match_slabs(what, mask, q);
-    else
-        mask = ht__resplit(what, mask, HT_NONE);
+    } else {
+        HT_NAMED(what);
+        mask = ht_resplit(mask, HT_NONE);
+    }
     return mask != NULL ? ht_contiguous(mask) : NULL;
 }
 

@@ -170,7 +170,6 @@ ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tensor *key,
     static const char what[] = "ht_scaled_dot_product_attention_ext";
     const ht_attention_options defaults = ht_attention_options_default();
     ht_tensor *in[OPERANDS] = {query, key, value}, *y;
-    const char *named;
 
     if (options != NULL && query != NULL &&
         HT_CHECK_OPTIONS(query->body->comm, what, options, ht_attention_options) != HT_SUCCESS)
@@ -179,17 +178,14 @@ ht_tensor *ht_scaled_dot_product_attention_ext(ht_tensor *query, ht_tensor *key,
     in[MASK] = options->attn_mask;
     if (!ht__attention_prepare(what, options, in))
         return NULL;
-    named = ht__named(what);
+    HT_NAMED(what);
     y = attend(in, options);
-    ht__named_end(named);
     return y == NULL || y->body->dtype == query->body->dtype ? y : ht_astype(y, query->body->dtype);
 }
 
 ht_tensor *ht_scaled_dot_product_attention(ht_tensor *query, ht_tensor *key, ht_tensor *value)
 {
-    const char *named = ht__named(WHAT);
-    ht_tensor *y = ht_scaled_dot_product_attention_ext(query, key, value, NULL);
+    HT_NAMED(WHAT);
 
-    ht__named_end(named);
-    return y;
+    return ht_scaled_dot_product_attention_ext(query, key, value, NULL);
 }

@@ -70,8 +70,7 @@ bool ht__distance_check_order(const char *what, const ht_tensor *x, double p)
 ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double eps, bool keepdims)
 {
     static const char what[] = "ht_pairwise_distance";
-    ht_tensor *in[OPERANDS] = {x1, x2}, *y;
-    const char *named;
+    ht_tensor *in[OPERANDS] = {x1, x2};
 
     if (!prepare(what, in) || !ht__distance_check_order(what, in[X1], p))
         return NULL;
@@ -79,8 +78,6 @@ ht_tensor *ht_pairwise_distance(ht_tensor *x1, ht_tensor *x2, double p, double e
         HT_FAIL(in[X1]->body->comm, HT_ERR_SHAPE, "%s: x1 is (), expected at least one axis", what);
         return NULL;
     }
-    named = ht__named(what);
-    y = ht_vector_norm(ht_add_scalar(ht_sub(in[X1], in[X2]), eps), p, -1, keepdims);
-    ht__named_end(named);
-    return y;
+    HT_NAMED(what);
+    return ht_vector_norm(ht_add_scalar(ht_sub(in[X1], in[X2]), eps), p, -1, keepdims);
 }

@@ -161,7 +161,6 @@ static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *dis
                           const ht_triplet_margin_options *o)
 {
     ht_tensor *near, *far, *other = NULL, *loss;
-    const char *named;
 
     if (!HT_PREPARE(what, triplet_rules, in) || !ht__check_reduction(what, in[0], o->reduction) ||
         !check_axes(what, triplet_rules, in) ||
@@ -177,11 +176,10 @@ static ht_tensor *triplet(const char *what, ht_tensor *in[], ht_distance_fn *dis
     far = measured(what, distance(in[FIRST], in[THIRD], user));
     if (o->swap)
         other = measured(what, distance(in[SECOND], in[THIRD], user));
-    named = ht__named(what);
+    HT_NAMED(what);
     if (o->swap)
         far = ht_minimum(far, other);
     loss = ht__reduce_losses(ht_relu(ht_add_scalar(ht_sub(near, far), o->margin)), o->reduction);
-    ht__named_end(named);
     return loss;
 }
 

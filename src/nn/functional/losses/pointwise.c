@@ -65,15 +65,13 @@ static ht_tensor *run(const pointwise_loss *loss, ht_tensor *x, ht_tensor *targe
     const ht_operand_rule rules[] = {{"x", .dtype = loss->x_dtype, .cast = HT_CAST_HIGH},
                                      {"target", .dtype = loss->target_dtype, .cast = HT_CAST_HIGH}};
     ht_tensor *in[] = {x, target}, *losses;
-    const char *named;
 
     if (!HT_PREPARE(loss->name, rules, in) || !ht__check_reduction(loss->name, in[0], reduction) ||
         !check_number(loss, in[0], number) ||
         !ht__check_one_shape(loss->name, "x", in[0], "target", in[1]))
         return NULL;
-    named = ht__named(loss->name);
+    HT_NAMED(loss->name);
     losses = loss->of(in[0], in[1], number);
-    ht__named_end(named);
     return ht__reduce_losses(losses, reduction);
 }
 

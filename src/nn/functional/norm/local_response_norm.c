@@ -31,7 +31,6 @@ static ht_tensor *windows(ht_tensor *squares, int64_t size)
 ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, double beta, double k)
 {
     ht_tensor *base, *y;
-    const char *named;
 
     if (!HT_PREPARE("ht_local_response_norm", rules, &x))
         return NULL;
@@ -40,9 +39,8 @@ ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, doub
                 "ht_local_response_norm: size is %lld, expected at least 1", (long long)size);
         return NULL;
     }
-    named = ht__named("ht_local_response_norm");
+    HT_NAMED("ht_local_response_norm");
     base = ht_mul_scalar(windows(ht_square(x), size), alpha / (double)size);
     y = ht_div(x, ht_pow(ht_add_scalar(base, k), ht_scalar(beta)));
-    ht__named_end(named);
     return y;
 }

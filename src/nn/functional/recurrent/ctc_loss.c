@@ -251,12 +251,10 @@ static ht_tensor *ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *
 ht_tensor *ht_ctc_loss_ext(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,
                            ht_tensor *target_lengths, const ht_ctc_options *options)
 {
-    const char *named = ht__named("ht_ctc_loss_ext");
-    ht_tensor *loss = ctc_loss(log_probs, targets, input_lengths, target_lengths,
-                               options != NULL ? *options : ht_ctc_options_default());
+    HT_NAMED("ht_ctc_loss_ext");
 
-    ht__named_end(named);
-    return loss;
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths,
+                    options != NULL ? *options : ht_ctc_options_default());
 }
 
 ht_tensor *ht_ctc_loss(ht_tensor *log_probs, ht_tensor *targets, ht_tensor *input_lengths,

@@ -111,7 +111,6 @@ ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mo
                       ht_number value)
 {
     int64_t rest[2 * HT_MAX_NDIM];
-    const char *named;
     bool taken = false;
     int first;
 
@@ -133,10 +132,8 @@ ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht_pad_mo
         taken = true;
     }
     if (x != NULL && mode == HT_PAD_CONSTANT) {
-        named = ht__named("ht_pad_ext");
-        x = ht_pad(x, count, rest, value);
-        ht__named_end(named);
-        return x;
+        HT_NAMED("ht_pad_ext");
+        return ht_pad(x, count, rest, value);
     }
     return x == NULL || taken ? x : ht_copy(x);
 }

@@ -111,12 +111,9 @@ static ht_tensor *fold(ht_tensor *x, const int64_t length[2], const ht_pool_opti
 ht_tensor *ht_fold(ht_tensor *x, const int64_t length[2], const ht_pool_options *options)
 {
     const ht_pool_options o = options != NULL ? *options : ht_pool_options_default();
-    const char *outer;
 
     if (HT_IS_NULL(length, "ht_fold", "length") || !HT_PREPARE("ht_fold", column_rules, &x))
         return NULL;
-    outer = ht__named("ht_fold");
-    x = fold(x, length, &o);
-    ht__named_end(outer);
-    return x;
+    HT_NAMED("ht_fold");
+    return fold(x, length, &o);
 }

@@ -182,9 +182,7 @@ ht_module *ht_nn_multihead_attention_ext(int64_t embed_dim, int num_heads,
 
 ht_module *ht_nn_multihead_attention(int64_t embed_dim, int num_heads)
 {
-    const char *named = ht__named(WHAT);
-    ht_module *module = ht_nn_multihead_attention_ext(embed_dim, num_heads, NULL);
+    HT_NAMED(WHAT);
 
-    ht__named_end(named);
-    return module;
+    return ht_nn_multihead_attention_ext(embed_dim, num_heads, NULL);
 }

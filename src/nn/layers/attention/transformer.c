@@ -160,16 +160,12 @@ ht_module *ht_nn_transformer(int64_t d_model, int num_heads, const ht_transforme
 ht_tensor *ht_generate_square_subsequent_mask(int64_t length)
 {
     static const char what[] = "ht_generate_square_subsequent_mask";
-    const char *named;
-    ht_tensor *mask;
 
     if (length < 0) {
         HT_FAIL(NULL, HT_ERR_SHAPE, "%s: length is %lld, expected at least 0", what,
                 (long long)length);
         return NULL;
     }
-    named = ht__named(what);
-    mask = ht_triu(ht_full(HT_SHAPE(length, length), -INFINITY, HT_FLOAT32, HT_LOCAL), 1);
-    ht__named_end(named);
-    return mask;
+    HT_NAMED(what);
+    return ht_triu(ht_full(HT_SHAPE(length, length), -INFINITY, HT_FLOAT32, HT_LOCAL), 1);
 }

@@ -85,7 +85,7 @@ static ht_module *make(const char *what, const ht_module_type *type, ht_module *
                        ht_module *norm)
 {
     const ht_transformer_stack made = {.num_layers = count};
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     ht_module *module = NULL;
     ht_status status = HT_ERR_ARGUMENT;
 
@@ -93,7 +93,6 @@ static ht_module *make(const char *what, const ht_module_type *type, ht_module *
         module = ht_module_new_ext(what, type, sizeof made, &made);
     if (module != NULL)
         status = add_copies(module, layer, count);
-    ht__named_end(named);
     ht_release(layer);
     if (status == HT_SUCCESS && norm != NULL) {
         status = ht_module_add(module, "norm",

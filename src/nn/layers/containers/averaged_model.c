@@ -39,7 +39,6 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
 {
     struct averaged data = {.options = ht_averaged_model_options_default()}, *made;
     ht_module *self;
-    const char *named;
     ht_scope *scope;
 
     if (options != NULL)
@@ -60,7 +59,7 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
     self = ht_module_new_ext(making, &type, sizeof data, &data);
     made = ht_module_data(self);
     scope = ht_scope_open();
-    named = ht__named(making);
+    HT_NAMED(making);
     if (ht_module_add(self, "module", &made->module,
                       ht_module_clone(ht__module_unwrapped(module))) != HT_SUCCESS ||
         ht_module_add_buffer(self, "n_averaged", &made->n_averaged,
@@ -68,7 +67,6 @@ ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_model_optio
         ht_release(self);
         self = NULL;
     }
-    ht__named_end(named);
     ht_scope_close(scope);
     return self;
 }

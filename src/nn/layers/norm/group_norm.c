@@ -57,9 +57,7 @@ ht_module *ht_nn_group_norm_ext(int64_t groups, int64_t channels, double eps, bo
 
 ht_module *ht_nn_group_norm(int64_t groups, int64_t channels)
 {
-    const char *named = ht__named("ht_nn_group_norm");
-    ht_module *module = ht_nn_group_norm_ext(groups, channels, 1e-5, true, true);
+    HT_NAMED("ht_nn_group_norm");
 
-    ht__named_end(named);
-    return module;
+    return ht_nn_group_norm_ext(groups, channels, 1e-5, true, true);
 }

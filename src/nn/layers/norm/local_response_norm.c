@@ -43,9 +43,7 @@ ht_module *ht_nn_local_response_norm_ext(int64_t size, double alpha, double beta
 
 ht_module *ht_nn_local_response_norm(int64_t size)
 {
-    const char *named = ht__named("ht_nn_local_response_norm");
-    ht_module *module = ht_nn_local_response_norm_ext(size, 1e-4, 0.75, 1);
+    HT_NAMED("ht_nn_local_response_norm");
 
-    ht__named_end(named);
-    return module;
+    return ht_nn_local_response_norm_ext(size, 1e-4, 0.75, 1);
 }

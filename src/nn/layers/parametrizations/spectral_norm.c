@@ -169,10 +169,12 @@ static ht_module *parametrization_of(ht_module *module, const char *name, struct
 static ht_status normalise(const char *function, ht_module *module, const char *name,
                            const struct spectral_norm *made)
 {
-    const char *named = ht__named(function);
-    ht_module *parametrization = parametrization_of(module, name, *made);
+    ht_module *parametrization;
 
-    ht__named_end(named);
+    {
+        HT_NAMED(function);
+        parametrization = parametrization_of(module, name, *made);
+    }
     return parametrization != NULL
                ? ht__register_parametrization(function, module, name, parametrization, NULL)
                : ht_error_get(NULL);

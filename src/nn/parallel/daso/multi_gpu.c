@@ -39,7 +39,7 @@ static ht_status check(const ht_module *module, const ht_daso *daso, ht_comm *co
  * compare. */
 static ht_status start(ht_module *module, ht_daso *daso)
 {
-    const char *named = ht__named(name);
+    HT_NAMED(name);
     ht_data_parallel_options options = ht_data_parallel_options_default();
     ht_status status;
 
@@ -48,7 +48,6 @@ static ht_status start(ht_module *module, ht_daso *daso)
     status = ht__dp_check(module, daso->comm, &options, HT_SUCCESS);
     if (status == HT_SUCCESS)
         status = ht__dp_broadcast_state(module, daso->comm, 1, &daso->optimizer, 0);
-    ht__named_end(named);
     return status;
 }
 

@@ -317,7 +317,7 @@ static ht_optimizer **all_optimizers(ht_optimizer *optimizer, ht_data_parallel_o
 ht_module *ht__dp_wrap(const char *what, ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                        const ht_data_parallel_options *options)
 {
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     ht_data_parallel_options o = options != NULL ? *options : ht_data_parallel_options_default();
     ht_optimizer **all = NULL;
     ht_module *self = NULL;
@@ -333,7 +333,6 @@ ht_module *ht__dp_wrap(const char *what, ht_module *module, ht_comm *comm, ht_op
             self = new_wrapper(module, comm, &o);
         ht__free(all);
     }
-    ht__named_end(named);
     return self;
 }
 

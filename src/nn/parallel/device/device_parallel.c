@@ -110,13 +110,12 @@ static const ht_backend *backend_of(ht_module *module)
 
 static ht_device *device_at(const char *what, const ht_backend *backend, int index)
 {
-    const char *named = ht__named(what);
+    HT_NAMED(what);
     char name[32];
     ht_device *device;
 
     snprintf(name, sizeof name, "%s:%d", backend->name, index);
     device = ht_device_get(name);
-    ht__named_end(named);
     return device;
 }
 

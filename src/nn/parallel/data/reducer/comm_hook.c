@@ -168,7 +168,7 @@ static void call_hook(ht_grad_bucket *bucket)
     ht_status status;
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false), held = ht__error_hold(true);
-    const char *named = ht__unnamed();
+    HT_UNNAMED();
 
     ht__error_set_aside(&earlier);
     bucket->running = true;
@@ -178,7 +178,6 @@ static void call_hook(ht_grad_bucket *bucket)
         keep_failure(bucket, status);
     ht_error_clear();
     ht__error_put_back(&earlier);
-    ht__named_end(named);
     ht__error_hold(held);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
