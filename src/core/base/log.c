@@ -88,7 +88,6 @@ static void write_line(ht_log_level level, const char *format, va_list arguments
     int head = snprintf(line, sizeof line, "ht[%d] %s: ", ht__process.rank, level_name(level));
 
     vsnprintf(line + head, sizeof line - (size_t)head, format, arguments);
-    HT_UNNAMED();
     first = lock_sink();
     if (sink != NULL && first)
         sink(level, line, sink_user);

@@ -130,9 +130,12 @@ static ht_status find_loss(const char *what, const ht_step_options *o, ht_module
                            ht_value *data, ht_tensor **loss, ht_value **log)
 {
     ht_value *losses = run(what, o, model, data, HT_FORWARD_LOSS);
-    HT_NAMED(what);
-    ht_status status = losses != NULL ? ht_parse_losses(losses, loss, log) : ht_error_get(NULL);
+    ht_status status;
 
+    {
+        HT_NAMED(what);
+        status = losses != NULL ? ht_parse_losses(losses, loss, log) : ht_error_get(NULL);
+    }
     if (status == HT_SUCCESS && o->detect_anomalous_params)
         detect_anomalous(model, *loss);
     return status;

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "core/base/base.h"
 #include "ht_test.h"
 #include "tensor_check.h"
 
@@ -83,26 +82,6 @@ static void a_sink_may_log(void **state)
     assert_non_null(strstr(seen.last, "once"));
 }
 
-static void fail_in_a_call(ht_log_level level, const char *line, void *user)
-{
-    keep(level, line, user);
-    ht_neg(NULL);
-}
-
-/* Its messages name what it calls, also when a call of the library writes the line. */
-static void a_sink_names_what_it_calls(void **state)
-{
-    struct seen seen = {0};
-    HT_NAMED("ht_outer");
-
-    (void)state;
-    ht_log_set_sink(fail_in_a_call, &seen);
-    HT_TEST_EXPECT_ERROR((ht_log_write(HT_LOG_ERROR, "line"), ht_error_get(NULL)), HT_ERR_ARGUMENT,
-                         "ht_neg: x is NULL");
-    ht_log_set_sink(NULL, NULL);
-    assert_int_equal(seen.lines, 1);
-}
-
 static void names_of_dtypes_are_found_again(void **state)
 {
     (void)state;
@@ -115,5 +94,4 @@ static void names_of_dtypes_are_found_again(void **state)
 
 HT_TEST_SUITE(test_log, cmocka_unit_test(the_log_level_filters_lines),
               cmocka_unit_test(levels_out_of_range_write_all_or_nothing),
-              cmocka_unit_test(a_sink_may_log), cmocka_unit_test(a_sink_names_what_it_calls),
-              cmocka_unit_test(names_of_dtypes_are_found_again));
+              cmocka_unit_test(a_sink_may_log), cmocka_unit_test(names_of_dtypes_are_found_again));

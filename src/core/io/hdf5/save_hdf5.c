@@ -367,9 +367,7 @@ static ht_status check_arguments(const char *path, const char *name, const char 
                              mode == NULL ? "NULL" : mode);
     if (!is_name(name))
         return ht__error_set(HT_ERR_ARGUMENT,
-                             "ht_save_hdf5: name is \"%s\", expected parts other than \"\" and "
-                             "\".\"",
-                             name);
+                             "ht_save_hdf5: name is \"%s\", expected no part \"\" or \".\"", name);
     return HT_SUCCESS;
 }
 

@@ -243,7 +243,7 @@ static void a_failed_save_leaves_nothing_behind(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(ht_save_hdf5(x, path, names[i], "a"), HT_ERR_ARGUMENT);
-        assert_error_has(HT_ERR_ARGUMENT, names[i], "expected parts other than");
+        assert_error_has(HT_ERR_ARGUMENT, names[i], "expected no part");
     }
     assert_int_equal(ht_save_hdf5(x, path, "x/y", "a"), HT_ERR_IO);
     ht_error_clear();
