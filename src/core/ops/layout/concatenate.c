@@ -51,7 +51,8 @@ static ht_tensor *new_result(const char *what, int count, ht_tensor *const xs[],
     for (int i = 0; i < count; i++) {
         if (!fits(what, xs[0], xs[i], i, axis))
             return NULL;
-        length += xs[i]->body->shape[axis];
+        if (__builtin_add_overflow(length, xs[i]->body->shape[axis], &length))
+            length = INT64_MAX;
         dtype = ht_promote_types(dtype, xs[i]->body->dtype);
         split = split == HT_NONE ? xs[i]->body->split : split;
     }

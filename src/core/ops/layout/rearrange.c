@@ -160,14 +160,14 @@ ht_tensor *ht_tile(ht_tensor *x, int count, const int64_t times[])
     return y != NULL && !copied ? ht_copy(y) : y;
 }
 
-/* The position of x in the tensor around it. */
+/* The shape of the tensor around x, and the position of x in it. */
 static bool check_widths(const ht_body *x, int count, const int64_t widths[], int64_t shape[],
                          ht_index key[])
 {
     bool good = count >= 0 && count % 2 == 0 && count / 2 <= x->ndim;
 
     for (int i = 0; good && i < count; i++)
-        good = widths[i] >= 0 && widths[i] <= INT64_MAX / 4;
+        good = widths[i] >= 0;
     if (!good) {
         HT_FAIL(x->comm, HT_ERR_ARGUMENT,
                 "ht_pad: %d widths are given for x of shape %s, expected a pair for each of the "
@@ -178,11 +178,15 @@ static bool check_widths(const ht_body *x, int count, const int64_t widths[], in
     for (int i = 0; i < x->ndim; i++) {
         const int pair = 2 * (i - (x->ndim - count / 2));
         const int64_t before = pair >= 0 ? widths[pair] : 0;
+        const int64_t after = pair >= 0 ? widths[pair + 1] : 0;
+        int64_t end;
 
-        key[i] = ht_slice(before, before + x->shape[i]);
-        shape[i] = x->shape[i] + before + (pair >= 0 ? widths[pair + 1] : 0);
+        if (__builtin_add_overflow(before, x->shape[i], &end) ||
+            __builtin_add_overflow(end, after, &shape[i]))
+            shape[i] = INT64_MAX;
+        key[i] = ht_slice(before, end);
     }
-    return true;
+    return ht__check_size("ht_pad", x->comm, x->dtype, x->ndim, shape, x->split);
 }
 
 /* In the slabs of x, unless the split axis is padded. */

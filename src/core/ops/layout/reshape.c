@@ -185,6 +185,7 @@ static ht_tensor *reshape(ht_tensor *x, int ndim, const int64_t shape[])
 ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
 {
     int64_t wanted[HT_MAX_NDIM];
+    int split = HT_NONE;
     ht_tensor *y;
     ht_node *node;
     bool was;
@@ -205,6 +206,8 @@ ht_tensor *ht_reshape(ht_tensor *x, int ndim, const int64_t shape[])
                 ht__shape_str(x->body->ndim, x->body->shape), ht__shape_str(ndim, shape));
         return NULL;
     }
+    if (!ht__check_shape("ht_reshape", x->body->comm, ndim, wanted, &split))
+        return NULL;
     was = ht_set_grad_enabled(false);
     y = reshape(x, ndim, wanted);
     ht_set_grad_enabled(was);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Padding in all modes: elements are taken by index along each axis. */
+#include <string.h>
+
 #include "core/tensor/tensor.h"
 #include "ht/indexing.h"
 #include "ht/manipulations.h"
@@ -89,9 +91,15 @@ static int64_t source(ht_pad_mode mode, int64_t i, int64_t length)
 static ht_tensor *take(ht_tensor *x, int axis, const int64_t pair[2], ht_pad_mode mode)
 {
     const int64_t length = x->body->shape[axis], count = length + pair[0] + pair[1];
-    int64_t *index = ht__alloc((size_t)(count + 1) * sizeof *index);
+    int64_t shape[HT_MAX_NDIM], *index;
     ht_tensor *indices;
 
+    memcpy(shape, x->body->shape, sizeof shape);
+    shape[axis] = count;
+    if (!ht__check_size("ht_pad_ext", x->body->comm, x->body->dtype, x->body->ndim, shape,
+                        x->body->split))
+        return NULL;
+    index = ht__alloc((size_t)(count + 1) * sizeof *index);
     for (int64_t j = 0; j < count; j++)
         index[j] = source(mode, j - pair[0], length);
     indices = ht__constant_indices(x, 1, &count, index);

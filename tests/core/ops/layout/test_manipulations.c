@@ -224,9 +224,11 @@ static void channels_last_changes_strides_alone(void **state)
 
 static void misuse_is_reported(void **state)
 {
+    enum { MANY = 17 }; /* lengths of 2^59 - 1 add up to more than 2^63 */
     (void)state;
     ht_scope *scope = ht_scope_open();
-    ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0);
+    ht_tensor *x = ht_ones(3, shape, HT_FLOAT32, 0), *long_ones[MANY];
+    ht_tensor *empty = ht_zeros(HT_SHAPE((INT64_C(1) << 59) - 1, 0), HT_FLOAT32, 0);
 
     HT_TEST_EXPECT_ERROR(ht_reshape(x, HT_SHAPE(7, -1)), HT_ERR_SHAPE,
                          "ht_reshape: x of shape (6, 4, 5) cannot have the shape (7, -1)");
@@ -236,6 +238,15 @@ static void misuse_is_reported(void **state)
     HT_TEST_EXPECT_ERROR(ht_reshape(ht_zeros(HT_SHAPE(0), HT_FLOAT32, HT_NONE),
                                     HT_SHAPE(INT64_C(1) << 32, INT64_C(1) << 32)),
                          HT_ERR_SHAPE, "ht_reshape: x of shape (0,) cannot have the shape");
+    HT_TEST_EXPECT_ERROR(
+        ht_reshape(ht_zeros(HT_SHAPE(0), HT_FLOAT32, 0), HT_SHAPE(INT64_C(1) << 62, 0)),
+        HT_ERR_SHAPE, "(4611686018427387904, 0) has 2^59 elements or more along");
+    for (int i = 0; i < MANY; i++)
+        long_ones[i] = empty;
+    HT_TEST_EXPECT_ERROR(ht_concatenate(2, long_ones, 0), HT_ERR_SHAPE,
+                         "ht_concatenate: a result of shape (1152921504606846974, 0) has 2^59");
+    HT_TEST_EXPECT_ERROR(ht_concatenate(MANY, long_ones, 0), HT_ERR_SHAPE,
+                         "ht_concatenate: a result of shape (9223372036854775807, 0) has 2^59");
     HT_TEST_EXPECT_ERROR(ht_narrow(x, 1, 2, 5), HT_ERR_ARGUMENT,
                          "[2, 5) is out of range for axis 1");
     HT_TEST_EXPECT_ERROR(ht_permute(x, HT_AXES(0, 0, 1)), HT_ERR_ARGUMENT,

@@ -123,6 +123,9 @@ static void bad_pads_are_errors(void **state)
                          "ht_pad_ext: widths of axis 2 are (5, 0), expected at most 4");
     HT_TEST_EXPECT_ERROR(ht_pad_ext(x, HT_SHAPE(0, 6), HT_PAD_CIRCULAR, HT_NUM(0)), HT_ERR_ARGUMENT,
                          "ht_pad_ext: widths of axis 2 are (0, 6), expected at most 5");
+    HT_TEST_EXPECT_ERROR(
+        ht_pad_ext(x, HT_SHAPE(INT64_MAX / 4, INT64_MAX / 4), HT_PAD_REPLICATE, HT_NUM(0)),
+        HT_ERR_SHAPE, "ht_pad_ext: a result of shape (");
     HT_TEST_EXPECT_ERROR(ht_pad_ext(x, HT_SHAPE(-3, -3), HT_PAD_CONSTANT, HT_NUM(0)),
                          HT_ERR_ARGUMENT,
                          "ht_pad_ext: widths of axis 2 are (-3, -3), expected to remove at most "
