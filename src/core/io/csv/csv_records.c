@@ -4,6 +4,7 @@
 #include "core/io/csv/csv.h"
 #include "core/io/csv/csv_job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_blank(const ht_csv_job *job, char c)
@@ -138,15 +139,29 @@ static ht_status count_record(ht_csv_job *job, const char *text, const char *end
     return HT_SUCCESS;
 }
 
+enum { SHOWN = 40 };
+
+/* The field's first characters; control characters, which a terminal would obey, as "\x0d". */
+static void show(const field *found, char text[4 * SHOWN + 1])
+{
+    text[0] = '\0';
+    for (int i = 0; i < SHOWN && found->text + i < found->end; i++) {
+        const unsigned char c = (unsigned char)found->text[i];
+
+        text += snprintf(text, 5, c < ' ' || c == 127 ? "\\x%02x" : "%c", c);
+    }
+}
+
 static ht_status field_error(const ht_csv_job *job, const field *found, int64_t line,
                              int64_t column, const char *why)
 {
-    int length = found->end - found->text > 40 ? 40 : (int)(found->end - found->text);
+    char text[4 * SHOWN + 1];
 
-    return ht__error_set(HT_ERR_FORMAT,
-                         "%s: %s: line %lld, column %lld: \"%.*s\"%s is %s, for %s%s", job->what,
-                         job->path, (long long)line, (long long)column, length, found->text,
-                         found->end - found->text > 40 ? "..." : "", why, ht_dtype_name(job->dtype),
+    show(found, text);
+    return ht__error_set(HT_ERR_FORMAT, "%s: %s: line %lld, column %lld: \"%s\"%s is %s, for %s%s",
+                         job->what, job->path, (long long)line, (long long)column, text,
+                         found->end - found->text > SHOWN ? "..." : "", why,
+                         ht_dtype_name(job->dtype),
                          line == job->first_line && job->header_lines == 0
                              ? " (header_lines is 0, and this is the first line)"
                              : "");
