@@ -19,7 +19,7 @@ static struct operands {
     ht_tensor *rows, *columns, *line, *a0, *a1, *part, *whole, *copied, *written, *chosen;
 } x;
 
-/* What the memory allows: 64 MB are read, and written. */
+/* The limit that the memory sets: 64 MB are read, and written. */
 static ht_tensor *copy(void)
 {
     memcpy(ht_tensor_mutable_data(x.copied), ht_tensor_data(x.rows),
@@ -27,7 +27,7 @@ static ht_tensor *copy(void)
     return x.copied;
 }
 
-/* What the product allows: a rank's part of it, from operands that are all there. */
+/* The limit that the product sets: a rank's part of it, from operands that are all there. */
 static ht_tensor *matmul_local(void)
 {
     return ht_matmul(x.part, x.whole);

@@ -3,8 +3,8 @@
 # awk -v ways="WAY..." -v epochs=NUMBER -f daso.awk LINES
 #
 # A run's value is the mean of its epochs: of all for "all", of those of one phase of DASO. Ratios and differences
-# are of runs of the same turn, which share a seed and the mood of the machine. What a cell holds of several runs is
-# their median (least ... most); of accuracies and bytes the mean.
+# are of runs of the same turn, which share a seed and the mood of the machine. A cell of several runs holds their
+# median (least ... most), and the mean of accuracies and bytes.
 
 function note(way, phase) {
     seconds[way, phase, $1] += $5

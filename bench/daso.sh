@@ -37,7 +37,7 @@ read -ra seeds <<<"${HT_BENCH_SEEDS:-1}"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 unset OPENBLAS_CORETYPE
 
-# What is missing is said before hours are spent. A delay that nobody asked for is left out where there can be none.
+# Missing tools are reported before hours are spent. The default delay is left out where none can be made.
 network=(--rate "$rate")
 "$launch" 1 1 "${network[@]}" -- true
 if [[ $delay != 0 ]]; then

@@ -72,8 +72,8 @@ static ht_exchange_op *start_exchange(const bench *b)
     return ht__exchange_start(b->exchange, b->gradients, b->count, HT_FLOAT32, scale, 0);
 }
 
-/* Side by side: an exchange that depends on nothing, begun before and awaited after. What this
- * takes longer than each alone is what they take from each other on this machine. */
+/* Side by side: an exchange that depends on nothing, begun before and awaited after. It takes
+ * longer than each alone by as much as the two delay each other on this machine. */
 static void step(const bench *b, mode m)
 {
     const training *t = &b->modes[m];
@@ -96,8 +96,7 @@ static void step(const bench *b, mode m)
     ht_scope_close(scope);
 }
 
-/* From the end of one step to the end of another: what is outstanding at the begin is so at the
- * end. */
+/* From the end of one step to the end of another: the same work is outstanding at both. */
 static double timed(bench *b, mode m)
 {
     uint64_t bytes = ht__exchange_bytes_sent(b->exchange);

@@ -23,7 +23,8 @@ messages_of_sources() {
 }
 # Golden headers are generated.
 comments() {
-    find "$srcdir/src" "$srcdir/tests" -path "$srcdir/tests/golden/*.h" -prune -o -type f \
+    find "$srcdir/src" "$srcdir/tests" "$srcdir/bench" "$srcdir/examples" "$srcdir/tools" \
+        -path "$srcdir/tests/golden/*.h" -prune -o -type f \
         '(' -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' ')' \
         -exec awk -v comments=1 -f "$srcdir/tests/english.awk" {} +
 }

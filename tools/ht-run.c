@@ -96,7 +96,7 @@ static void sleep_for(double seconds)
         NULL);
 }
 
-/* What the job itself is told to save. */
+/* The file that the job itself is told to save. */
 static const char *find_checkpoint(char **command)
 {
     for (; command[0] != NULL; command++) {

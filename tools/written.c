@@ -22,7 +22,7 @@ enum { AGES = 256 };
 static char path[PATH_MAX]; /* "": none is known */
 static char job[HT_SEAL_JOB];
 
-/* Of the files that were there. */
+/* The files that were there. */
 static struct {
     ino_t number;
     int64_t time;

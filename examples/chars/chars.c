@@ -212,8 +212,8 @@ static void write_outputs(struct run *run)
     ht_scope_close(scope);
 }
 
-/* The characters of the file, and the last tenth of them apart. Returns what is wrong with the file,
- * or NULL. */
+/* The characters of the file, and the last tenth of them apart. Returns the fault of the file, or
+ * NULL. */
 static const char *read_text(struct run *run)
 {
     static char bytes[(1 << 24) + 1];

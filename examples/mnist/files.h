@@ -7,7 +7,7 @@
 
 #include "job.h"
 
-/* NULL, or what is wrong, on the rank that sees it. */
+/* Returns NULL, or the fault on the rank that sees it. */
 const char *files_check(const struct options *options);
 
 /* The rows of a step, for who wants to know which ones a run has seen. A failed write is reported

@@ -15,7 +15,7 @@ struct images {
 };
 
 /* Opens an HDF5 file, or a folder of IDX files by way of a temporary one. Collective; failures end
- * the job. Returns NULL, or what is wrong with the options for these images. */
+ * the job. Returns NULL, or why the options do not fit these images. */
 const char *images_open(struct images *images, const struct options *options);
 void images_close(struct images *images);
 

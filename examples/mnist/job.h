@@ -37,7 +37,7 @@ void sum_over_ranks(double values[], int64_t count, ht_reduce_op op);
 /* Writes everything that the job needs to go on to --save. */
 void job_save(struct job *job);
 
-/* Goes on from --resume. NULL, or what is wrong. */
+/* Goes on from --resume. Returns NULL, or the fault. */
 const char *job_resume(struct job *job);
 
 /* The parameters in --load. */

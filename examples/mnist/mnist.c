@@ -32,7 +32,7 @@ static void train_step(struct job *job, const ht_batch *batch)
     ht_scope_close(scope);
 }
 
-/* After a step: what is to be done now and then. */
+/* Does the tasks that are due only after some steps. */
 static void between_steps(struct job *job, const ht_batch *batch, double start)
 {
     const struct options *o = &job->options;
@@ -215,7 +215,7 @@ static int finish(struct job *job)
     return failed != 0;
 }
 
-/* Says on rank 0 what is wrong; every rank comes here. Returns the exit status. */
+/* Reports the fault on rank 0; every rank comes here. Returns the exit status. */
 static int refuse(const char *wrong, bool usage)
 {
     if (ht_comm_rank(HT_COMM_WORLD) == 0)

@@ -36,7 +36,7 @@ struct options {
     bool progress, profile, help;
 };
 
-/* Fills `options`. Returns NULL, or what is wrong with the command line. */
+/* Fills `options`. Returns NULL, or the fault of the command line. */
 const char *options_parse(struct options *options, int argc, char **argv);
 
 extern const char options_help[];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How the ranks train together (--parallel): all average gradients after each batch (dp), or those
- * of a node do, and nodes average parameters now and then: by DASO, or plainly every so many steps
- * (hierarchical). */
+ * of a node do, and nodes average parameters now and then: by DASO, or plainly after a fixed number
+ * of steps (hierarchical). */
 #ifndef MNIST_PARALLEL_H
 #define MNIST_PARALLEL_H
 

@@ -26,8 +26,8 @@ const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Open MPI gives every rank a terminal of its own and passes on what is written there: where the
- * launcher's own output goes is what counts. */
+/* Open MPI gives every rank a terminal of its own and passes the output on, so the launcher's own
+ * output decides. */
 static bool writes_to_terminal(void)
 {
     char link[64], target[64] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An LSTM that foretells the next number of a series, on one rank or on many:
+ * An LSTM that predicts the next number of a series, on one rank or on many:
  *     mpirun -n 4 series                   (the equation of Mackey and Glass, which is chaotic)
  *     mpirun -n 4 series --data FILE.csv   (a number a line)
  * bench/peers/series.py is the same program in PyTorch. */

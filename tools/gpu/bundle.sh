@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: bundle.sh FOLDER, in the build folder: `make gpu-bundle`. Makes FOLDER of what run-gpu runs and of all that this
 # needs but glibc and the driver: for a host that has a GPU, and neither MPI nor HDF5 nor a compiler.
-#   HT_BUNDLE_CUBLAS=no    without cuBLAS (600 MB): run-gpu looks for it on the host, as it does for cuDNN (1 GB)
+#   HT_BUNDLE_CUBLAS=no    without cuBLAS (600 MB): run-gpu looks for it and for cuDNN (1 GB) on the host
 set -eu
 folder=${1:?folder}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +14,7 @@ fail() {
 }
 [ -f "$module" ] || fail "$module is missing: configure found no nvcc"
 
-# Of the system: where glibc and the driver are, there are these.
+# Libraries of the system: they are there with glibc and the driver.
 of_system='linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|cuda|nvidia-ml)\.so'
 
 # The file of a program: libtool's may be a script next to it.
@@ -26,7 +26,7 @@ file_of() {
     fi
 }
 
-# What Open MPI loads for ranks on one host: no other network, no batch system, no OpenSHMEM.
+# The parts that Open MPI loads for ranks on one host: no other network, no batch system, no OpenSHMEM.
 components() {
     for component in "$1"/mca_*.so; do
         case ${component##*/mca_} in
