@@ -203,6 +203,7 @@ HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
  * - Otherwise the sum of n elements, before that rounding, is within n eps sum |x| of the exact
  *   sum; eps is 2^-53.
  * - Means follow these rules, and so do gradients that are summed because an operand was broadcast.
+ *   Means of integers are summed in float64, where no sum overflows.
  *
  * axis: negative from the end; HT_NONE for all axes.
  * Collective if the split axis is summed.

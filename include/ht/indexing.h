@@ -34,9 +34,9 @@ HT_BEGIN_DECLS
  * Collective if a tensor of the key or x is split and the key has tensors. Collective too for an
  * integer or a negative step at the split axis. Differentiable.
  * Errors: HT_ERR_ARGUMENT for an integer outside of its axis, more indices than axes, two ellipses,
- * a step of 0, or more than HT_MAX_NDIM axes in the result. HT_ERR_SHAPE for a mask with another
- * shape than the axes of x, or for indices that do not broadcast. HT_ERR_DTYPE for a floating or
- * complex index. */
+ * a step of 0, or more than HT_MAX_NDIM axes in the result. HT_ERR_SHAPE for a mask without
+ * axes or with another shape than the axes of x, or for indices that do not broadcast. HT_ERR_DTYPE
+ * for a floating or complex index. */
 HT_API ht_tensor *ht_getitem(ht_tensor *x, int count, const ht_index key[]);
 
 /* x[key] = values. The graph records it like ht_copy_.

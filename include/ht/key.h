@@ -14,8 +14,9 @@
  *     x[x > 0]           HT_KEY(ht_gt(x, ht_scalar(0)))
  *
  * Items mean the same as in NumPy. An item is an integer, a tensor of integers, a mask (a tensor of
- * bool) or one of the items shown above. HT_KEY takes 1 to 12 items and makes two arguments:
- * int count, const ht_index key[]. More items, or an item of another type, do not compile.
+ * bool) or one of the items shown above. A mask without axes, as in x[True], is refused. HT_KEY
+ * takes 1 to 12 items and makes two arguments: int count, const ht_index key[]. More items, or an
+ * item of another type, do not compile.
  *
  * No function here is collective or fails: the call that takes the key checks it. */
 #ifndef HT_KEY_H

@@ -158,7 +158,7 @@ HT_API ht_status ht_split_at(ht_tensor *x, int count, const int64_t at[], int ax
 
 /* Returns a view of x with axis from[i] moved to index to[i]. The other axes keep their order.
  *
- * from, to: count axes and to_count indices, equally many.
+ * from, to: count axes and to_count indices; the numbers are equal.
  * Errors: HT_ERR_ARGUMENT if count and to_count differ. */
 HT_API ht_tensor *ht_moveaxis(ht_tensor *x, int count, const int from[], int to_count,
                               const int to[]);

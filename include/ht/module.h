@@ -202,7 +202,7 @@ HT_API int64_t ht_module_parameter_count(ht_module *module);
 /* Returns the number of children of module, without those further below; 0 for NULL. */
 HT_API int ht_module_child_count(const ht_module *module);
 
-/* Returns child number index of module, borrowed; NULL, without an error, if there are not so many
+/* Returns child number index of module, borrowed; NULL, without an error, if there is no such child
  * or module is NULL.
  *
  * index: from 0, in order of registration.

@@ -23,6 +23,7 @@ HT_BEGIN_DECLS
 
 /* Returns the arithmetic mean of x along axis. The sum is divided before it is rounded.
  *
+ * Integers and bool are summed in float64: exactly, while no partial sum is above 2^53.
  * Differentiable.
  * Result: the dtype of x; float32 for integers and bool. */
 HT_API ht_tensor *ht_mean(ht_tensor *x, int axis);
