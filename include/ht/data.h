@@ -103,6 +103,8 @@ typedef enum ht_remainder_rule {
     HT_REMAINDER_PAD     /* same number of rows on all ranks; short shards repeat their first */
 } ht_remainder_rule;
 
+/* Options of ht_dataloader_new. Those from batch_size to window_bytes are the same on all ranks;
+ * `seed` gives each rank an order of its own. */
 typedef struct ht_dataloader_options {
     size_t size;                 /* of this struct; set by the default function */
     int64_t batch_size;          /* 64: rows of a batch on each rank; at least 1 */
@@ -133,8 +135,8 @@ HT_API ht_dataloader_options ht_dataloader_options_default(void);
  * options: NULL takes the defaults.
  * Collective over the dataset's communicator, agrees.
  * Result: owned.
- * Errors: HT_ERR_ARGUMENT for a value out of range, for ranks that would make different numbers of
- * batches, and for HT_REMAINDER_PAD with fewer rows than ranks. HT_ERR_IO if the file cannot be
+ * Errors: HT_ERR_ARGUMENT for a value out of range, for options or data sets that differ between
+ * ranks, and for HT_REMAINDER_PAD with fewer rows than ranks. HT_ERR_IO if the file cannot be
  * opened. */
 HT_API ht_dataloader *ht_dataloader_new(ht_dataset *dataset, const ht_dataloader_options *options);
 

@@ -6,6 +6,7 @@
 #include "core/base/environment.h"
 #include "core/timeline/timeline.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,28 +122,40 @@ static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_option
     return loader;
 }
 
-/* They share the same rows, and make the same number of batches; otherwise some would wait for
- * others that have ended. */
-static ht_status check_ranks(const char *what, const ht_dataloader *loader)
+/* The numbers that must be equal on all ranks: each is compared with rank 0's. The rows that a state
+ * leaves to a rank, and the batches of an epoch, follow from them. */
+static ht_status check_alike(const char *what, const ht_dataset *dataset,
+                             const ht_dataloader_options *o)
 {
-    ht_comm *comm = loader->dataset->comm;
-    struct {
-        int64_t batches, rows;
-    } first = {loader->batches, loader->dataset->rows};
-    ht_status status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, what);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"the number of rows (ht_dataset_limit)", (uint64_t)dataset->rows},
+        {"the number of bytes of a row", (uint64_t)ht__dataset_row_bytes(dataset)},
+        {"the number of rows in a unit of chunks",
+         (uint64_t)ht__dataset_unit_rows(dataset, INT64_MAX)},
+        {"batch_size", (uint64_t)o->batch_size},
+        {"shuffle", o->shuffle},
+        {"seed", o->seed},
+        {"remainder", (uint64_t)o->remainder},
+        {"window_bytes", (uint64_t)o->window_bytes},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    ht_comm *comm = dataset->comm;
+    uint64_t first[ROWS];
+    ht_status status;
 
-    if (status == HT_SUCCESS && first.rows != loader->dataset->rows)
-        status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: the dataset has %lld rows on rank 0 and %lld on rank %d, "
-                               "expected the same number on all (ht_dataset_limit)",
-                               what, (long long)first.rows, (long long)loader->dataset->rows,
-                               comm->rank);
-    else if (status == HT_SUCCESS && first.batches != loader->batches)
-        status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: rank 0 makes %lld batches of an epoch, but rank %d makes "
-                               "%lld: their options differ",
-                               what, (long long)first.batches, comm->rank,
-                               (long long)loader->batches);
+    for (int i = 0; i < ROWS; i++)
+        first[i] = rows[i].value;
+    status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, what);
+    for (int i = 0; i < ROWS && status == HT_SUCCESS; i++) {
+        if (rows[i].value != first[i])
+            status = ht__error_set(HT_ERR_ARGUMENT,
+                                   "%s: %s is %" PRIu64 " on rank 0 and %" PRIu64
+                                   " on rank %d, expected the same on all ranks",
+                                   what, rows[i].name, first[i], rows[i].value, comm->rank);
+    }
     return ht__agree(what, comm, status);
 }
 
@@ -159,7 +172,7 @@ ht_dataloader *ht__dataloader_new(const char *what, ht_dataset *dataset,
         status = ht__source_open(&loader->reader.source);
     }
     status = ht__agree_end(what, dataset->comm, held, status);
-    if (status == HT_SUCCESS && check_ranks(what, loader) == HT_SUCCESS)
+    if (status == HT_SUCCESS && check_alike(what, dataset, options) == HT_SUCCESS)
         return loader;
     ht_release(loader);
     return NULL;

@@ -210,7 +210,42 @@ static void options_out_of_range(void **state)
     files_remove();
 }
 
+/* A rank with options of its own would make, or leave in a state, other rows than its share. */
+static void options_that_differ_between_ranks(void **state)
+{
+    ht_dataloader_options common = ht_dataloader_options_default(), own[5];
+    const char *const expected[] = {
+        "seed is 7 on rank 0 and 8 on rank", "shuffle is 1 on rank 0 and 0 on rank",
+        "batch_size is 64 on rank 0 and 65 on rank", "remainder is 0 on rank 0 and 1 on rank",
+        "window_bytes is 268435456 on rank 0 and 1024 on rank"};
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank");
+    files_open();
+    files_make("a.h5", 9, 9, 8);
+    set_handler(HT_ERRORS_RETURN);
+    ht_dataset *dataset = ht_dataset_hdf5(files_path("a.h5"), 2, names, HT_COMM_WORLD);
+
+    common.seed = 7;
+    for (int i = 0; i < 5; i++)
+        own[i] = common;
+    own[0].seed = 8;
+    own[1].shuffle = false;
+    own[2].batch_size = 65;
+    own[3].remainder = HT_REMAINDER_DROP;
+    own[4].window_bytes = 1024;
+    for (int i = 0; i < 5; i++) {
+        assert_null(ht_dataloader_new(dataset, ht_test_rank == 1 ? &own[i] : &common));
+        assert_error_has(HT_ERR_ARGUMENT, "ht_dataloader_new: ", expected[i], "rank 1, expected");
+    }
+    set_handler(HT_ERRORS_ABORT);
+    ht_release(dataset);
+    files_remove();
+}
+
 HT_TEST_SUITE(test_dataloader_errors, cmocka_unit_test(datasets_that_cannot_be),
               cmocka_unit_test(transforms_that_fail), cmocka_unit_test(chunks_that_cannot_be_read),
               cmocka_unit_test(a_file_that_is_cut_while_it_is_read),
-              cmocka_unit_test(options_out_of_range));
+              cmocka_unit_test(options_out_of_range),
+              cmocka_unit_test(options_that_differ_between_ranks));
