@@ -37,7 +37,8 @@ typedef struct ht_data_parallel_options {
     int optimizer_count;             /* 0: number of further optimizers; each has its own step */
     ht_optimizer *const *optimizers; /* retained; the array is read at once */
     bool init_sync;                  /* true: compare the models, then broadcast rank 0's
-                                        state; false: the program ensures equal models */
+                                        state; false: the program ensures equal models.
+                                        Options are compared in either case */
     bool broadcast_buffers;          /* true: send rank 0's buffers before a forward that writes
                                         them, and in ht_module_eval */
     double bucket_cap_mb;            /* 25: MB of a bucket of gradients; above 0 */
@@ -78,7 +79,8 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * Collective over `comm`, agrees.
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, an
- * optimizer with parameters of other modules, or models that differ between ranks. HT_ERR_STATE for
+ * optimizer with parameters of other modules, or models that differ between ranks (SyncBatchNorm on
+ * some of them). HT_ERR_STATE for
  * a module that a wrapper contains already, a parameter or the optimizer of another wrapper.
  * HT_ERR_COMM for split parameters. HT_ERR_DTYPE for another dtype.
  * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */

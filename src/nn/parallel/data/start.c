@@ -3,6 +3,7 @@
  * The start of data-parallel training: checks that all ranks have the same model, and copies rank
  * 0's values to all. */
 #include "core/collective/collective.h"
+#include "nn/layers/batch_norm.h"
 #include "nn/parallel/data/data_parallel.h"
 #include "nn/parallel/data/reducer/reducer_disjoint.h"
 
@@ -16,6 +17,7 @@ static const char what[] = "ht_nn_data_parallel";
 struct text {
     char *data;
     size_t length, room;
+    size_t settings; /* where the lines begin that are compared without init_sync, too */
     int trainable;
     ht_status status;
 };
@@ -121,18 +123,31 @@ static void describe_optimizer(struct text *text, ht_module *module, const ht_op
                                      what);
 }
 
+/* A layer that waits for all ranks. */
+static void describe_layer(const char *path, ht_module *module, void *user)
+{
+    const ht_batch_norm_layer *bn = ht__batch_norm_of(module);
+
+    if (bn != NULL && bn->comm != NULL)
+        add_line(user, "SyncBatchNorm%s%s over %d ranks", path[0] != '\0' ? " " : "", path,
+                 bn->comm->size);
+}
+
 static void describe(struct text *text, ht_module *module, const ht_data_parallel_options *o)
 {
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_parameter, text);
     ht__module_walk_tensors(module, HT_SLOT_BUFFER, describe_buffer, text);
     for (int i = 0; i < o->optimizer_count; i++)
         describe_optimizer(text, module, o->optimizers[i]);
+    text->settings = text->length;
+    ht__module_walk(module, describe_layer, text);
     add_line(text,
-             "options averaging %d, buckets of %g and %g MB, views %d, broadcast_buffers %d, "
-             "find_unused_parameters %d, static_graph %d, accumulation_steps %d",
-             (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb, o->gradient_as_bucket_view,
-             o->broadcast_buffers, o->find_unused_parameters, o->static_graph,
-             o->accumulation_steps);
+             "options blocking %d, averaging %d, buckets of %g and %g MB, views %d, "
+             "broadcast_buffers %d, find_unused_parameters %d, static_graph %d, "
+             "accumulation_steps %d",
+             o->blocking, (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb,
+             o->gradient_as_bucket_view, o->broadcast_buffers, o->find_unused_parameters,
+             o->static_graph, o->accumulation_steps);
 }
 
 /* The first line in which they differ. */
@@ -151,9 +166,10 @@ static ht_status compare(ht_comm *comm, const char *theirs, const char *mine)
     return HT_SUCCESS;
 }
 
-static ht_status compare_with_rank_0(ht_comm *comm, const struct text *text)
+static ht_status compare_with_rank_0(ht_comm *comm, const struct text *text, size_t from)
 {
-    int64_t length = (int64_t)text->length + 1;
+    const char *mine = text->data + from;
+    int64_t length = (int64_t)(text->length - from) + 1;
     ht_status status = ht__comm_bcast_bytes(comm, &length, sizeof length, 0, what);
     char *theirs;
 
@@ -161,10 +177,10 @@ static ht_status compare_with_rank_0(ht_comm *comm, const struct text *text)
         return status;
     theirs = ht__alloc((size_t)length);
     if (comm->rank == 0)
-        memcpy(theirs, text->data, (size_t)length);
+        memcpy(theirs, mine, (size_t)length);
     status = ht__comm_bcast_bytes(comm, theirs, (size_t)length, 0, what);
     if (status == HT_SUCCESS)
-        status = compare(comm, theirs, text->data);
+        status = compare(comm, theirs, mine);
     ht__free(theirs);
     return status;
 }
@@ -234,8 +250,9 @@ ht_status ht__dp_check(ht_module *module, ht_comm *comm, const ht_data_parallel_
     status = ht__agree(what, comm, status);
     if (status == HT_SUCCESS)
         status = check_init_sync(comm, options->init_sync);
-    if (status == HT_SUCCESS && options->init_sync)
-        status = ht__agree(what, comm, compare_with_rank_0(comm, &text));
+    if (status == HT_SUCCESS)
+        status = ht__agree(
+            what, comm, compare_with_rank_0(comm, &text, options->init_sync ? 0 : text.settings));
     ht__free(text.data);
     return status;
 }

@@ -37,6 +37,41 @@ static void a_failed_wrap_on_one_rank_fails_on_all(void **state)
     ht_release(optimizer);
 }
 
+/* What all ranks have to do in the same way is compared without init_sync, too. */
+static void options_that_differ_on_one_rank_are_refused(void **state)
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    bool last = ht_test_rank == ht_test_size - 1;
+    ht_module *net;
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank");
+    set_handlers(HT_ERRORS_RETURN);
+    for (int init_sync = 0; init_sync < 2; init_sync++) {
+        net = new_net(3);
+        options = ht_data_parallel_options_default();
+        options.init_sync = init_sync;
+        options.averaging = last ? HT_AVERAGE_SUM : HT_AVERAGE_MEAN;
+        assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options));
+        expect_message("the ranks differ: rank 0 has 'options blocking 0, averaging 0, ");
+        options.averaging = HT_AVERAGE_MEAN;
+        options.blocking = last;
+        assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options));
+        expect_message("has 'options blocking 1, averaging 0, ");
+        ht_release(net);
+        net = ht_nn_sequential(
+            HT_LIST(ht_module *, ht_nn_linear(3, 2), ht_nn_batch_norm1d(2, NULL)));
+        if (last)
+            net = ht_nn_convert_sync_batchnorm(net, HT_COMM_WORLD);
+        options.blocking = false;
+        assert_null(ht_nn_data_parallel_ext(net, HT_COMM_WORLD, NULL, &options));
+        expect_message("has 'SyncBatchNorm 1 over ");
+        ht_release(net);
+    }
+    set_handlers(HT_ERRORS_ABORT);
+}
+
 /* Every rank would update with its own gradients, and go its own way. */
 static void a_step_needs_a_synchronised_pass(void **state)
 {
@@ -359,6 +394,7 @@ static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(a_failed_wrap_on_one_rank_fails_on_all),
+              cmocka_unit_test(options_that_differ_on_one_rank_are_refused),
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
               cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),
