@@ -316,19 +316,21 @@ HT_API void ht_nn_seed(uint64_t seed);
 /* Returns a map of everything that decides the next random numbers.
  *
  * It has the states of ht_random_seed and ht_nn_seed, and the draws on HT_COMM_SELF and on comm. It
- * also has the number of draws of each layer of module that draws, on each rank of comm.
+ * also has the number of draws of each layer of module that draws. All of them are those of each
+ * rank of comm.
  * Collective over comm.
  * Result: scoped. */
 HT_API ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm);
 
 /* Restores state, a map of ht_nn_random_state_dict, in module and in the calling process.
  *
- * On the same number of ranks, each rank resumes its own draws. On another number, every rank
- * continues after the largest count.
+ * On the same number of ranks, each rank resumes its own seeds and draws. On another number, every
+ * rank continues with the seeds that all had, after the largest count.
  * module: unchanged after these errors.
  * state: not retained. Counts of layers that module lacks are ignored.
  * Collective over comm, agrees.
- * Errors: HT_ERR_FORMAT if the count of a layer of module, or a seed, is missing. */
+ * Errors: HT_ERR_FORMAT if the count of a layer of module, or a seed, is missing, and on another
+ * number of ranks for seeds that differed between ranks. */
 HT_API ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
                                               ht_comm *comm);
 

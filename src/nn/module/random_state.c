@@ -13,12 +13,20 @@
 
 static const char loading[] = "ht_nn_random_load_state_dict";
 
-static void set_pair(ht_value *map, const char *key, uint64_t seed, uint64_t draw)
-{
-    const uint64_t pair[] = {seed, draw};
-    const int64_t two = 2;
+/* A seed and the number of the next draw: a row of each rank, which may have seeds of its own. */
+enum { SEED, DRAW, PAIR };
 
-    ht_value_set(map, key, ht_value_tensor(ht_array(pair, 1, &two, HT_INT64, HT_LOCAL)));
+static void set_pair(ht_value *map, const char *key, ht_comm *comm, uint64_t seed, uint64_t draw)
+{
+    const int64_t shape[] = {comm->size, PAIR};
+    ht_tensor *x = ht_empty_ext(2, shape, HT_INT64, 0, ht__device_cpu(), comm);
+    int64_t *mine = x != NULL ? ht_tensor_mutable_data(x) : NULL;
+
+    if (mine != NULL) {
+        mine[SEED] = (int64_t)seed;
+        mine[DRAW] = (int64_t)draw;
+    }
+    ht_value_set(map, key, ht_value_tensor(x));
 }
 
 /* Layers with a counter, in the order of the tree. */
@@ -114,9 +122,9 @@ ht_value *ht_nn_random_state_dict(ht_module *module, ht_comm *comm)
         return NULL;
     counters.map = ht_value_map();
     ht_random_get_state(&seed, &draw);
-    set_pair(map, "random", seed, draw);
+    set_pair(map, "random", comm, seed, draw);
     ht__nn_init_get_state(&seed, &draw);
-    set_pair(map, "init", seed, draw);
+    set_pair(map, "init", comm, seed, draw);
     ht__module_walk(ht__module_unwrapped(module), save_counter, &counters);
     ht_value_set(map, "counters", counters.map);
     save_draws(map, comm);
@@ -159,42 +167,75 @@ static void load_counter(const char *path, ht_module *module, void *user)
     counters->count++;
 }
 
-static const uint64_t *get_pair(const ht_value *state, const char *key, ht_comm *comm)
+/* A pair as it was saved: this rank's own where as many ranks saved. */
+struct pair {
+    bool is_own;
+    int64_t own[PAIR];
+    int64_t largest[PAIR], least; /* of the rows here; ~ the least seed */
+};
+
+/* States of older versions have one pair for all ranks. */
+static ht_status get_pair(const ht_value *state, const char *key, ht_comm *comm, struct pair *pair)
 {
     ht_tensor *x = ht_value_as_tensor(ht_value_get(state, key));
+    bool fits = x != NULL && x->body->dtype == HT_INT64, rows;
+    const int64_t *pairs;
 
-    if (x != NULL && ht_tensor_dtype(x) == HT_INT64 && ht_tensor_size(x) == 2 &&
-        x->body->lsize == 2) {
-        x = ht__on_host(loading, x, HT_INT64);
-        return x != NULL ? ht__body_data(x->body) : NULL;
+    rows = fits && x->body->ndim == 2 && x->body->shape[1] == PAIR;
+    if (!rows && !(fits && ht_tensor_size(x) == PAIR && x->body->lsize == PAIR))
+        return HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" with a seed and a draw",
+                       loading, key);
+    x = ht__on_host(loading, x, HT_INT64);
+    if (x == NULL)
+        return ht_error_get(NULL);
+    pairs = ht__body_data(x->body);
+    *pair = (struct pair){.largest = {INT64_MIN, INT64_MIN}, .least = INT64_MIN};
+    pair->is_own = x->body->lsize == PAIR && (!rows || x->body->shape[0] == comm->size);
+    if (pair->is_own)
+        memcpy(pair->own, pairs, sizeof pair->own);
+    for (int64_t i = 0; i < x->body->lsize; i += PAIR) {
+        for (int k = 0; k < PAIR; k++)
+            pair->largest[k] = pairs[i + k] > pair->largest[k] ? pairs[i + k] : pair->largest[k];
+        pair->least = ~pairs[i + SEED] > pair->least ? ~pairs[i + SEED] : pair->least;
     }
-    HT_FAIL(comm, HT_ERR_FORMAT, "%s: the state has no \"%s\" with a seed and a draw", loading,
-            key);
-    return NULL;
+    return HT_SUCCESS;
 }
 
 /* The numbers of a state, read and checked by this rank alone. */
 static ht_status read_state(ht_module *module, const ht_value *state, struct counters *counters,
-                            uint64_t random[2], uint64_t init[2])
+                            struct pair *random, struct pair *init)
 {
-    const uint64_t *pair;
+    ht_status status;
 
     if (HT_IS_NULL(module, loading, "module") || HT_IS_NULL(state, loading, "state"))
         return ht_error_get(NULL);
-    pair = get_pair(state, "random", counters->comm);
-    if (pair == NULL)
-        return ht_error_get(NULL);
-    memcpy(random, pair, 2 * sizeof *random);
-    pair = get_pair(state, "init", counters->comm);
-    if (pair == NULL)
-        return ht_error_get(NULL);
-    memcpy(init, pair, 2 * sizeof *init);
+    status = get_pair(state, "random", counters->comm, random);
+    if (status == HT_SUCCESS)
+        status = get_pair(state, "init", counters->comm, init);
+    if (status != HT_SUCCESS)
+        return status;
     counters->map = ht_value_get(state, "counters");
     ht__module_walk(ht__module_unwrapped(module), load_counter, counters);
     if (counters->missing != NULL)
         return HT_FAIL(counters->comm, HT_ERR_FORMAT, "%s: the state has no counter of \"%s\"",
                        loading, counters->missing);
     return counters->status;
+}
+
+/* On another number of ranks all ranks continue with the seed that they shared, after the largest draw. */
+static ht_status share_pair(ht_comm *comm, const char *key, struct pair *pair)
+{
+    int64_t all[] = {pair->largest[SEED], pair->largest[DRAW], pair->least};
+    ht_status status = ht__comm_allreduce_i64(comm, all, 3, HT_OP_MAX, loading);
+
+    if (status == HT_SUCCESS && !pair->is_own && all[SEED] != ~all[2])
+        status = ht__error_set(HT_ERR_FORMAT,
+                               "%s: \"%s\" of the state has seeds that differ between ranks, "
+                               "expected as many ranks as saved it, or one seed",
+                               loading, key);
+    if (status == HT_SUCCESS && !pair->is_own)
+        memcpy(pair->own, all, sizeof pair->own);
+    return ht__agree(loading, comm, status);
 }
 
 /* On another number of ranks every rank continues after all draws that were made. */
@@ -212,7 +253,7 @@ static ht_status set_counters(struct counters *counters)
 ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state, ht_comm *comm)
 {
     struct counters counters = {.comm = comm};
-    uint64_t random[2], init[2];
+    struct pair random, init;
     ht_scope *scope;
     ht_status status;
     bool held;
@@ -221,15 +262,19 @@ ht_status ht_nn_random_load_state_dict(ht_module *module, const ht_value *state,
         return ht_error_get(NULL);
     scope = ht_scope_open();
     held = ht__agree_begin();
-    status = read_state(module, state, &counters, random, init);
+    status = read_state(module, state, &counters, &random, &init);
     ht_scope_close(scope);
     status = ht__agree_end(loading, comm, held, status);
     if (status == HT_SUCCESS)
+        status = share_pair(comm, "random", &random);
+    if (status == HT_SUCCESS)
+        status = share_pair(comm, "init", &init);
+    if (status == HT_SUCCESS)
         status = set_counters(&counters);
     if (status == HT_SUCCESS) {
-        ht_random_set_state(random[0], random[1]);
-        status = load_draws(state, comm, random[1]);
-        ht__nn_init_set_state(init[0], init[1]);
+        ht_random_set_state((uint64_t)random.own[SEED], (uint64_t)random.own[DRAW]);
+        status = load_draws(state, comm, (uint64_t)random.own[DRAW]);
+        ht__nn_init_set_state((uint64_t)init.own[SEED], (uint64_t)init.own[DRAW]);
     }
     ht__free(counters.places);
     ht__free(counters.largest);

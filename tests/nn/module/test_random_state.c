@@ -90,6 +90,95 @@ static void on_other_ranks_no_draw_comes_twice(void **state)
     ht_release(other);
 }
 
+/* A seed of its own on each rank, of both generators: each resumes with its own. */
+static void every_rank_continues_with_its_seeds(void **state)
+{
+    ht_module *net = new_net(), *layer;
+    ht_tensor *next, *own, *weight;
+    ht_value *saved;
+
+    (void)state;
+    ht_nn_seed(7 + (uint64_t)ht_test_rank);
+    ht_random_seed(UINT64_MAX - (uint64_t)ht_test_rank);
+    draw(net);
+    for (int i = 0; i <= ht_test_rank; i++)
+        ht_release(ht_nn_linear(3, 3));
+    saved = ht_nn_random_state_dict(net, HT_COMM_WORLD);
+    next = draw(net);
+    own = draw_alone();
+    layer = ht_nn_linear(3, 3);
+    weight = ht_copy(ht_module_find_parameter(layer, "weight"));
+    ht_release(layer);
+
+    ht_nn_seed(1);
+    ht_random_seed(1);
+    assert_int_equal(ht_nn_random_load_state_dict(net, saved, HT_COMM_WORLD), HT_SUCCESS);
+    assert_same(draw(net), next);
+    assert_same(draw_alone(), own);
+    layer = ht_nn_linear(3, 3);
+    assert_same(ht_module_find_parameter(layer, "weight"), weight);
+    ht_release(layer);
+    ht_release(net);
+}
+
+/* Of two ranks more than there are now, with these seeds. */
+static void set_rows(ht_value *state, const char *key, int64_t first, int64_t others)
+{
+    int64_t rows = ht_test_size + 2;
+    ht_tensor *x = ht_full(HT_SHAPE(rows, 2), (double)others, HT_INT64, 0);
+    int64_t *mine = ht_tensor_mutable_data(x);
+
+    if (ht_test_rank == 0)
+        mine[0] = first;
+    ht_value_set(state, key, ht_value_tensor(x));
+}
+
+static void on_other_ranks_the_seeds_are_one(void **state)
+{
+    ht_module *net = new_net();
+    ht_value *saved = ht_nn_random_state_dict(net, HT_COMM_WORLD);
+    uint64_t seed, draws;
+    const char *message;
+
+    (void)state;
+    set_rows(saved, "random", 5, 5);
+    assert_int_equal(ht_nn_random_load_state_dict(net, saved, HT_COMM_WORLD), HT_SUCCESS);
+    ht_random_get_state(&seed, &draws);
+    assert_int_equal(seed, 5);
+    assert_int_equal(draws, 5);
+    set_rows(saved, "init", 6, 5);
+    ht_random_seed(1);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    assert_int_equal(ht_nn_random_load_state_dict(net, saved, HT_COMM_WORLD), HT_ERR_FORMAT);
+    ht_error_get(&message);
+    assert_string_equal(message, "ht_nn_random_load_state_dict: \"init\" of the state has seeds "
+                                 "that differ between ranks, expected as many ranks as saved it, "
+                                 "or one seed");
+    ht_error_clear();
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    ht_random_get_state(&seed, NULL);
+    assert_int_equal(seed, 1);
+    ht_release(net);
+}
+
+/* The states of older versions: one pair for all ranks. */
+static void one_pair_is_that_of_all_ranks(void **state)
+{
+    ht_module *net = new_net();
+    ht_value *saved = ht_nn_random_state_dict(net, HT_COMM_WORLD);
+    const int64_t pair[] = {11, 3};
+    uint64_t seed, draws;
+
+    (void)state;
+    ht_value_set(saved, "random", ht_value_tensor(ht_array(pair, HT_SHAPE(2), HT_INT64, HT_LOCAL)));
+    ht_value_set(saved, "init", ht_value_tensor(ht_array(pair, HT_SHAPE(2), HT_INT64, HT_LOCAL)));
+    assert_int_equal(ht_nn_random_load_state_dict(net, saved, HT_COMM_WORLD), HT_SUCCESS);
+    ht_random_get_state(&seed, &draws);
+    assert_int_equal(seed, 11);
+    assert_int_equal(draws, 3);
+    ht_release(net);
+}
+
 static void a_layer_without_a_count_is_named(void **state)
 {
     ht_module *net = new_net(), *plain = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_relu()));
@@ -110,4 +199,7 @@ static void a_layer_without_a_count_is_named(void **state)
 
 HT_TEST_SUITE(test_random_state, cmocka_unit_test(every_rank_continues_its_draws),
               cmocka_unit_test(on_other_ranks_no_draw_comes_twice),
+              cmocka_unit_test(every_rank_continues_with_its_seeds),
+              cmocka_unit_test(on_other_ranks_the_seeds_are_one),
+              cmocka_unit_test(one_pair_is_that_of_all_ranks),
               cmocka_unit_test(a_layer_without_a_count_is_named));
