@@ -196,7 +196,8 @@ HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 /* Begins a region in which gradients only accumulate on this rank. Regions nest.
  *
  * Backward passes of forward passes in the region are not exchanged. The first backward pass after
- * them sends the sum. The forward pass decides. So a backward pass in a region whose forward pass
+ * them sends the sum, as torch's does. Under HT_AVERAGE_MEAN the gradient of k passes is therefore k
+ * times the mean over ranks and passes, which accumulation_steps = k gives: divide each loss by k. The forward pass decides. So a backward pass in a region whose forward pass
  * ran before it is HT_ERR_STATE, on all ranks. A step with unsent gradients is HT_ERR_STATE too.
  *
  * wrapper: without accumulation_steps.

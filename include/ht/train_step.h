@@ -57,8 +57,8 @@ HT_API ht_step_options ht_step_options_default(void);
  * ht_optim_wrapper_begin.
  *
  * model: the module or its data-parallel wrapper.
- * data: of the batch. NULL: a rank without rows, which takes part in the exchange; its log is
- * empty.
+ * data: of the batch. NULL: a rank without rows, which takes part in the exchange; its log has no
+ * losses.
  * wrapper: updates the parameters.
  * options: NULL takes the defaults.
  * Collective if the model exchanges gradients. A step that fails on one rank before its loss is
