@@ -35,6 +35,7 @@ typedef struct ht_dp_forward {
     bool reached; /* by the backward pass that begins */
     bool lost;    /* the pass of other ranks that begins may be of it, and this one has no loss */
     bool failed;  /* or one that got its result did: the error has taken the loss of both */
+    bool superseded; /* by a later one that failed, too */
 } ht_dp_forward;
 
 typedef enum ht_join {

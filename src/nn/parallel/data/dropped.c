@@ -30,12 +30,10 @@ void ht__dp_disarm(ht_data_parallel *dp)
     ht__dp_forget_those(dp, is_any);
 }
 
-/* Its graph was released, as after an evaluation outside of ht_no_grad. One that has failed waits as
- * long as its error is pending: ht_backward(NULL) means it only then. */
+/* Its graph was released, as after an evaluation outside of ht_no_grad. */
 static bool is_dropped(const ht_dp_forward *forward)
 {
-    return !forward->lost && (!forward->failed || ht_error_get(NULL) == HT_SUCCESS) &&
-           ht__origin_is_over(forward->origin);
+    return !forward->failed && !forward->lost && ht__origin_is_over(forward->origin);
 }
 
 void ht__dp_disarm_dropped(void)

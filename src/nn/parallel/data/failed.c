@@ -28,6 +28,34 @@ static void fail_inputs(const ht_value *value)
         fail_inputs(ht_value_at(value, i));
 }
 
+static bool is_superseded(const ht_dp_forward *forward)
+{
+    return forward->superseded;
+}
+
+/* A missing loss takes all that have failed. Of those without a graph the last one stands for all:
+ * a program may go on after an error without saying that the loss is missing. */
+static void forget_superseded_of(ht_data_parallel *dp)
+{
+    bool later = false;
+
+    for (int i = dp->armed_count - 1; i >= 0; i--) {
+        ht_dp_forward *forward = &dp->armed[i];
+        const bool alone = forward->failed && !forward->lost &&
+                           ht__object_count(forward->origin) == 1;
+
+        forward->superseded = later && alone;
+        later |= alone;
+    }
+    ht__dp_forget_those(dp, is_superseded);
+}
+
+static void forget_superseded(void)
+{
+    for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next)
+        forget_superseded_of(dp);
+}
+
 void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs)
 {
     ht_dp_forward *forward = ht__dp_open(dp);
@@ -36,6 +64,7 @@ void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs)
         forward->failed = true;
     ht__dp_enter();
     fail_inputs(inputs);
+    forget_superseded();
     ht__dp_exit();
 }
 
@@ -46,4 +75,7 @@ void ht__dp_missed(ht_data_parallel *dp)
 
     if (forward != NULL)
         forward->failed = ht__dp_any_failed();
+    ht__dp_enter();
+    forget_superseded();
+    ht__dp_exit();
 }
