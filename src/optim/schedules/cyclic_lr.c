@@ -22,8 +22,9 @@ ht_cyclic_lr_options ht_cyclic_lr_options_default(void)
                                   .max_momentum = 0.9};
 }
 
-/* Where between its two ends a cycle is at this step, scaled as its mode says. */
-static double height(const struct cyclic_lr *rule)
+/* How far a cycle of this range is from its lower end at this step, scaled as its mode says.
+ * Multiplied in torch's order, for its bits. */
+static double height(const struct cyclic_lr *rule, double range)
 {
     const ht_cyclic_lr_options *o = &rule->options;
     const double up = (double)o->step_size_up, down = (double)o->step_size_down;
@@ -34,11 +35,11 @@ static double height(const struct cyclic_lr *rule)
 
     switch (o->mode) {
     case HT_CYCLIC_TRIANGULAR2:
-        return line / pow(2, cycle - 1);
+        return range * line / pow(2, cycle - 1);
     case HT_CYCLIC_EXP_RANGE:
-        return line * pow(o->gamma, step);
+        return range * line * pow(o->gamma, step);
     default:
-        return line;
+        return range * line;
     }
 }
 
@@ -48,7 +49,7 @@ static double cyclic_lr(const ht_scheduler *scheduler, double lr, double first)
 
     (void)lr;
     (void)first;
-    return rule->base_lr + (rule->max_lr - rule->base_lr) * height(rule);
+    return rule->base_lr + height(rule, rule->max_lr - rule->base_lr);
 }
 
 static double momentum(const ht_scheduler *scheduler)
@@ -58,7 +59,7 @@ static double momentum(const ht_scheduler *scheduler)
 
     if (!o->cycle_momentum)
         return NAN;
-    return o->max_momentum - (o->max_momentum - o->base_momentum) * height(rule);
+    return o->max_momentum - height(rule, o->max_momentum - o->base_momentum);
 }
 
 static const ht_scheduler_type type = {
