@@ -159,6 +159,9 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 
 /* Makes a communicator of the ranks that pass the same color.
  *
+ * Communicators that this function has made of comm before, and that no rank uses any more, are
+ * freed first.
+ *
  * comm: its ranks are divided; its error handler is that of the new communicator.
  * color: negative to join no communicator.
  * key: the new communicator orders its ranks by key, and equal keys by their rank in comm.
@@ -178,7 +181,7 @@ HT_API int ht_comm_rank(const ht_comm *comm);
  * Errors: HT_ERR_ARGUMENT and 0 for NULL. */
 HT_API int ht_comm_size(const ht_comm *comm);
 
-/* The MPI communicator of comm, borrowed.
+/* The MPI communicator of comm, borrowed: valid as long as comm is.
  *
  * A program must not leave messages on it unmatched, because the library uses it too.
  *

@@ -3,15 +3,16 @@
  * Communicators: the world, HT_COMM_SELF, those made by splitting, and private duplicates of each.
  * MPI frees a communicator collectively, but a count reaches zero on each rank at another time. So
  * the MPI communicators outlive their handles. A list keeps them in the order of creation, which is
- * the same on all members, and ht_finalize frees them in that order. */
+ * the same on all members. They are freed in that order, by the next split of the communicator that
+ * they were split off from (children.c) or by ht_finalize. */
 #include "core/comm/mpi.h"
 #include "core/base/environment.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct made {
     MPI_Comm mpi;
+    uint64_t of; /* the communicator's id */
     struct made *next;
 };
 
@@ -19,27 +20,10 @@ static struct made *first_made, **last_made = &first_made;
 static ht_comm *world, *self;
 static _Atomic(ht_comm *) in_use; /* retained */
 
-struct ht_parts {
-    const char *family; /* a literal */
-    int size;
-    ht_comm *comm; /* retained; NULL: this rank is in none */
-    ht_parts *next;
-};
-
-static void release_parts(ht_comm *comm)
-{
-    while (comm->parts != NULL) {
-        ht_parts *parts = comm->parts;
-
-        comm->parts = parts->next;
-        ht_release(parts->comm);
-        ht__free(parts);
-    }
-}
-
 static void comm_destroy(void *object)
 {
-    release_parts(object);
+    ht__comm_release_parts(object);
+    ht__child_end(object);
     ht__free(((ht_comm *)object)->notes);
     ht__object_fini(object);
     ht__free(object);
@@ -48,12 +32,13 @@ static void comm_destroy(void *object)
 static ht_kind comm_kind = {.name = "comm", .destroy = comm_destroy};
 
 /* Errors of MPI come back as codes, so that they can be reported with the name of the operation. */
-static void remember(MPI_Comm mpi)
+static void remember(MPI_Comm mpi, uint64_t of)
 {
     struct made *made = ht__alloc(sizeof *made);
 
     MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
     made->mpi = mpi;
+    made->of = of;
     *last_made = made;
     last_made = &made->next;
 }
@@ -79,7 +64,7 @@ static void make_private(ht_comm *comm, ht_purpose purpose, const char *what)
 
     ht__watch_unguard(outer);
     if (ht__mpi_check(comm, result, what) == HT_SUCCESS)
-        remember(*copy);
+        remember(*copy, comm->id);
 }
 
 ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
@@ -94,11 +79,13 @@ ht_comm *ht__comm_new(const char *what, MPI_Comm mpi, bool duplicate)
             return NULL;
         mpi = copy;
     }
-    remember(mpi);
 
+    static uint64_t ids;
     ht_comm *comm = ht__alloc(sizeof *comm);
 
     ht__object_init(comm, &comm_kind);
+    comm->id = ++ids;
+    remember(mpi, comm->id);
     comm->mpi = mpi;
     comm->handler = HT_ERRORS_ABORT;
     MPI_Comm_rank(mpi, &comm->rank);
@@ -151,22 +138,39 @@ static void end(ht_comm *comm)
 void ht__comm_end(void)
 {
     ht_release(atomic_exchange(&in_use, NULL));
-    release_parts(self);
-    release_parts(world);
+    ht__comm_release_parts(self);
+    ht__comm_release_parts(world);
     end(self);
     end(world);
     self = world = NULL;
 }
 
+static void free_made(struct made **at)
+{
+    struct made *made = *at;
+
+    *at = made->next;
+    MPI_Comm_free(&made->mpi);
+    ht__free(made);
+}
+
+void ht__comm_free(uint64_t id)
+{
+    struct made **at = &first_made;
+
+    while (*at != NULL) {
+        if ((*at)->of == id)
+            free_made(at);
+        else
+            at = &(*at)->next;
+    }
+    last_made = at;
+}
+
 void ht__comm_free_all(void)
 {
-    while (first_made != NULL) {
-        struct made *made = first_made;
-
-        first_made = made->next;
-        MPI_Comm_free(&made->mpi);
-        ht__free(made);
-    }
+    while (first_made != NULL)
+        free_made(&first_made);
     last_made = &first_made;
     ht__process.rank = 0;
     ht__process.size = 1;
@@ -230,44 +234,22 @@ ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
     if (HT_IS_NULL(comm, "ht_comm_split", "comm"))
         return NULL;
     ht__begin(comm, (ht_call){.what = "ht_comm_split"});
+    ht__children_free(comm);
 
     const char *outer = ht__watch_guard("ht_comm_split");
     int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
 
     ht__watch_unguard(outer);
-    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS || part == MPI_COMM_NULL)
+    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS)
         return NULL;
 
-    ht_comm *made = ht__comm_new("ht_comm_split", part, false);
+    ht_comm *made = part != MPI_COMM_NULL ? ht__comm_new("ht_comm_split", part, false) : NULL;
 
+    ht__child_new(comm, made);
+    if (made == NULL)
+        return NULL;
     made->handler = comm->handler;
     return made;
-}
-
-/* The parts of a family that were asked for before; NULL: none. */
-static const ht_parts *parts_again(const ht_comm *comm, const char *family, int size)
-{
-    const ht_parts *parts = comm->parts;
-
-    while (parts != NULL && (parts->size != size || strcmp(parts->family, family) != 0))
-        parts = parts->next;
-    return parts;
-}
-
-ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key)
-{
-    const ht_parts *again = parts_again(comm, family, size);
-    ht_comm *part = again != NULL ? again->comm : ht_comm_split(comm, color, key);
-    ht_parts *parts;
-
-    if (again == NULL && (part != NULL || color < 0)) {
-        parts = ht__alloc(sizeof *parts);
-        *parts = (ht_parts){family, size, part, comm->parts};
-        comm->parts = parts;
-    }
-    if (part != NULL)
-        part->handler = comm->handler;
-    return ht_retain(part);
 }
 
 int ht_comm_rank(const ht_comm *comm)

@@ -22,6 +22,13 @@ typedef enum ht_purpose {
 } ht_purpose;
 
 typedef struct ht_parts ht_parts;
+typedef struct ht_child ht_child;
+
+/* Of the engines of the exchange, which lies above. */
+typedef struct ht_engine_calls {
+    bool (*idle)(const ht_comm *comm); /* nothing of this rank is under way or in use there */
+    void (*end)(ht_comm *comm);        /* of its engines, which release it. Collective */
+} ht_engine_calls;
 
 struct ht_comm {
     ht_object base;
@@ -35,6 +42,10 @@ struct ht_comm {
     struct ht_notes
         *notes;      /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
     ht_parts *parts; /* owned; communicators of its ranks that ht__comm_part made */
+    uint64_t id;     /* on this rank; those of MPI that belong to it have it, too */
+    ht_child *children, *child; /* owned: those split off from it; itself among its parent's */
+    int engines;                /* of the exchange, each of which retains it */
+    const ht_engine_calls *engine_calls; /* if there are any */
     int nodes, node, local_rank, local_size;
     char name[32];
     uint64_t draws, draws_epoch; /* of random tensors here since the generator was seeded */

@@ -2,7 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/core/comm/abort.c \
 	src/core/comm/agree.c \
-	src/core/comm/check.c \
+	src/core/comm/children.c \
 	src/core/comm/clock.c \
 	src/core/comm/comm.c \
 	src/core/comm/comm.h \

@@ -11,8 +11,15 @@
 ht_comm *ht__comm_new(const char *what, MPI_Comm parent, bool duplicate); /* takes it otherwise */
 ht_comm *ht__comm_world_if_any(void);                                     /* NULL before ht_init */
 void ht__comm_start(MPI_Comm world);
-void ht__comm_end(void);      /* releases the world, HT_COMM_SELF and the one in use */
-void ht__comm_free_all(void); /* frees every MPI communicator made; collective over the world */
+void ht__comm_end(void);         /* releases the world, HT_COMM_SELF and the one in use */
+void ht__comm_free_all(void);    /* frees every MPI communicator made; collective over the world */
+void ht__comm_free(uint64_t id); /* those of one communicator; collective over it */
+void ht__comm_release_parts(ht_comm *comm);
+
+/* ---- those split off (comm/children.c) ------------------------------------------------------- */
+void ht__child_new(ht_comm *parent, ht_comm *comm); /* NULL: this rank is in none */
+void ht__child_end(ht_comm *comm);                  /* it is destroyed */
+void ht__children_free(ht_comm *parent); /* that no rank uses; collective over the parent */
 
 /* The status of an MPI call; records what MPI said when it failed. */
 ht_status ht__mpi_check(ht_comm *comm, int result, const char *what);

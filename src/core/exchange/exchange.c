@@ -7,10 +7,6 @@
 
 #include "core/timeline/timeline.h"
 
-enum { SEGMENT = 512 * 1024 };
-
-static ht_exchange *engines;
-
 /* Everything as far as it goes. */
 static bool move(ht_exchange *exchange)
 {
@@ -31,77 +27,16 @@ static bool move(ht_exchange *exchange)
     return any;
 }
 
-/* Under the lock; whether anything is outstanding. */
-static bool move_all(bool *moved)
+bool ht__exchange_move_all(bool *moved)
 {
     bool any = false;
 
     *moved = false;
-    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
+    for (ht_exchange *exchange = ht__engines; exchange != NULL; exchange = exchange->next) {
         *moved |= move(exchange);
         any |= exchange->active != NULL;
     }
     return any;
-}
-
-static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
-{
-    MPI_Comm mpi = ht__comm_private(comm, purpose);
-
-    if (mpi == MPI_COMM_NULL)
-        return NULL;
-
-    ht_exchange *exchange = ht__alloc(sizeof *exchange);
-
-    exchange->comm = ht_retain(comm);
-    exchange->purpose = purpose;
-    exchange->mpi = mpi;
-    exchange->rank = comm->rank;
-    exchange->size = comm->size;
-    exchange->segment_bytes = SEGMENT;
-    ht__plan_open(exchange);
-    ht__memory_open(exchange);
-    ht__thread_start(move_all);
-    ht__gate_lock();
-    exchange->next = engines;
-    engines = exchange;
-    ht__gate_unlock();
-    return exchange;
-}
-
-ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose)
-{
-    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next) {
-        if (exchange->comm == comm && exchange->purpose == purpose)
-            return exchange;
-    }
-    return engine_new(comm, purpose);
-}
-
-void ht__exchange_stop(void)
-{
-    ht__thread_stop();
-}
-
-void ht__exchange_end(void)
-{
-    ht__exchange_stop();
-    while (engines != NULL) {
-        ht_exchange *exchange = engines;
-
-        engines = exchange->next;
-        ht__message_end(exchange);
-        ht__memory_end(exchange);
-        ht__plan_end(exchange);
-        while (exchange->made != NULL) {
-            ht_exchange_op *op = exchange->made;
-
-            exchange->made = op->made;
-            ht__free(op);
-        }
-        ht_release(exchange->comm);
-        ht__free(exchange);
-    }
 }
 
 void ht__exchange_set_segment(ht_exchange *exchange, size_t bytes)
@@ -263,7 +198,7 @@ uint64_t ht__exchange_all_bytes_sent(void)
 {
     uint64_t bytes = 0;
 
-    for (const ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next)
+    for (const ht_exchange *exchange = ht__engines; exchange != NULL; exchange = exchange->next)
         bytes += ht__exchange_bytes_sent(exchange);
     return bytes;
 }
@@ -288,7 +223,7 @@ bool ht__exchange_progress_all(void)
 {
     bool moved = false;
 
-    for (ht_exchange *exchange = engines; exchange != NULL; exchange = exchange->next)
+    for (ht_exchange *exchange = ht__engines; exchange != NULL; exchange = exchange->next)
         moved |= ht__exchange_progress(exchange);
     return moved;
 }

@@ -1,5 +1,6 @@
 # Sums of gradients, bit for bit the same on all ranks.
 libht_objects_la_SOURCES += \
+	src/core/exchange/engines.c \
 	src/core/exchange/exchange.c \
 	src/core/exchange/exchange.h \
 	src/core/exchange/half.c \

@@ -201,6 +201,21 @@ static shared_block *block_again(const ht_exchange *exchange, size_t bytes)
     return found;
 }
 
+/* Nobody has memory of it, and no operation is under way there. The small blocks are its own. */
+bool ht__memory_is_idle(const ht_exchange *exchange)
+{
+    bool idle = true;
+
+    for (const shared_block *block = exchange->blocks; block != NULL; block = block->next) {
+        bool small = false;
+
+        for (int i = 0; i < HT_SMALL_BLOCKS; i++)
+            small |= block == exchange->small[i];
+        idle &= (small || !block->in_use) && !block->busy && block->asked == block->uses;
+    }
+    return idle;
+}
+
 static void block_free(shared_block *block)
 {
     if (block->window != MPI_WIN_NULL)

@@ -144,6 +144,12 @@ struct ht_exchange {
     uint64_t smalls_started;
 };
 
+/* ---- all of them (exchange/engines.c) -------------------------------------------------------- */
+extern ht_exchange *ht__engines;
+
+/* Under the lock; whether anything is outstanding. */
+bool ht__exchange_move_all(bool *moved);
+
 /* ---- arithmetic (exchange/sum.c) ------------------------------------------------------------- */
 /* y += x, n elements. */
 void ht__sum_add(ht_dtype dtype, void *y, const void *x, int64_t n);
@@ -215,6 +221,7 @@ void ht__message_end(ht_exchange *exchange);
 /* ---- shared memory (exchange/memory.c, exchange/shared.c) ------------------------------------ */
 void ht__memory_open(ht_exchange *exchange);
 void ht__memory_end(ht_exchange *exchange);
+bool ht__memory_is_idle(const ht_exchange *exchange);
 shared_block *ht__block_with(const ht_exchange *exchange, const void *data); /* NULL: none has it */
 void *ht__block_memory(const ht_exchange *exchange, const shared_block *block); /* this rank's */
 void *ht__part_data(shared_part *part);

@@ -163,6 +163,48 @@ static void test_unknown_handler_is_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+static int freed; /* communicators of MPI that had been marked */
+
+static int note_freed(MPI_Comm mpi, int key, void *value, void *unused)
+{
+    (void)mpi, (void)key, (void)value, (void)unused;
+    freed++;
+    return MPI_SUCCESS;
+}
+
+/* MPI frees them collectively: the next split does it, when all ranks have released them. */
+static void test_a_split_frees_what_was_split_before(void **state)
+{
+    int key, color = ht_test_rank % 2;
+    ht_comm *parts[3], *inner;
+    bool last = ht_test_rank == ht_test_size - 1;
+
+    (void)state;
+    freed = 0;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note_freed, &key, NULL);
+    for (int i = 0; i < 2; i++) {
+        parts[i] = ht_comm_split(HT_COMM_WORLD, color, 0);
+        MPI_Comm_set_attr(ht_comm_mpi(parts[i]), key, NULL);
+    }
+    ht_release(parts[0]);
+    if (!last)
+        ht_release(parts[1]);
+    parts[2] = ht_comm_split(HT_COMM_WORLD, ht_test_rank == 0 ? 0 : -1, 0);
+    assert_int_equal(freed, 1);
+    if (last)
+        ht_release(parts[1]);
+    ht_release(parts[2]);
+    parts[0] = ht_comm_split(HT_COMM_WORLD, color, 0);
+    assert_int_equal(freed, 2);
+    inner = ht_comm_split(parts[0], 0, 0);
+    ht_release(parts[0]);
+    parts[1] = ht_comm_split(HT_COMM_WORLD, color, 0);
+    ht_barrier(inner); /* outlives the one that it was split off from */
+    ht_release(inner);
+    ht_release(parts[1]);
+    MPI_Comm_free_keyval(&key);
+}
+
 HT_TEST_SUITE(test_comm, cmocka_unit_test(test_world_is_the_job),
               cmocka_unit_test(test_chunks_are_even_and_complete),
               cmocka_unit_test(test_chunks_of_nothing), cmocka_unit_test(test_split_orders_by_key),
@@ -171,4 +213,5 @@ HT_TEST_SUITE(test_comm, cmocka_unit_test(test_world_is_the_job),
               cmocka_unit_test(test_private_duplicates_are_kept),
               cmocka_unit_test(test_topology_adds_up), cmocka_unit_test(test_small_collectives),
               cmocka_unit_test(test_agreement_gives_one_text),
-              cmocka_unit_test(test_unknown_handler_is_refused));
+              cmocka_unit_test(test_unknown_handler_is_refused),
+              cmocka_unit_test(test_a_split_frees_what_was_split_before));

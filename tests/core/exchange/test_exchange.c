@@ -264,6 +264,42 @@ static void test_integers_are_refused(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+static int64_t split_again(void)
+{
+    ht_release(ht_comm_split(HT_COMM_WORLD, 0, 0));
+    return ht_live_objects("comm");
+}
+
+/* Its engine and its windows go with it, but not below memory that a rank has. */
+static void an_engine_ends_with_its_communicator(void **state)
+{
+    const int64_t before = split_again();
+    bool last = ht_test_rank == ht_test_size - 1;
+    ht_storage *storage = NULL;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        ht_comm *comm = ht_comm_split(HT_COMM_WORLD, 0, 0);
+        ht_exchange *exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
+        float *data = ht__exchange_memory(exchange, N * sizeof *data);
+        ht_storage *lent = ht__exchange_storage(exchange, ht__device_cpu(), 1000);
+
+        fill(data, N, 0);
+        finish(exchange, ht__exchange_start(exchange, data, N, HT_FLOAT32, 1, 0));
+        assert_expected(data, N, 0, 1);
+        ht__exchange_memory_release(exchange, data);
+        ht_release(comm);
+        if (i == 4 && last)
+            storage = lent;
+        else
+            ht_release(lent);
+        assert_int_equal(ht_live_objects("comm"), before + 1);
+    }
+    assert_int_equal(split_again(), before + 1);
+    ht_release(storage);
+    assert_int_equal(split_again(), before);
+}
+
 HT_TEST_SUITE(test_exchange, cmocka_unit_test(test_messages_follow_the_tree),
               cmocka_unit_test(test_shared_memory_follows_the_tree),
               cmocka_unit_test(memory_of_many_sizes_does_not_add_up),
@@ -274,4 +310,5 @@ HT_TEST_SUITE(test_exchange, cmocka_unit_test(test_messages_follow_the_tree),
               cmocka_unit_test(test_start_does_not_wait),
               cmocka_unit_test(test_opened_data_travel_as_they_come),
               cmocka_unit_test(test_opened_data_in_shared_memory),
-              cmocka_unit_test(test_integers_are_refused));
+              cmocka_unit_test(test_integers_are_refused),
+              cmocka_unit_test(an_engine_ends_with_its_communicator));
