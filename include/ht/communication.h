@@ -159,8 +159,8 @@ HT_API ht_comm *ht_comm_from_mpi(MPI_Comm comm);
 
 /* Makes a communicator of the ranks that pass the same color.
  *
- * Communicators that this function has made of comm before, and that no rank uses any more, are
- * freed first.
+ * It first frees the communicators that it has made of comm earlier and that all ranks have
+ * released.
  *
  * comm: its ranks are divided; its error handler is that of the new communicator.
  * color: negative to join no communicator.

@@ -7,21 +7,7 @@
 
 #include <string.h>
 
-struct ht_parts {
-    const char *family; /* a literal */
-    int size;
-    ht_comm *comm; /* retained; NULL: this rank is in none */
-    ht_parts *next;
-};
-
-/* One split: on each rank of the parent, in the same order. */
-struct ht_child {
-    ht_child *next;
-    ht_comm *comm; /* not owned; NULL: released, or this rank is in none */
-    uint64_t id;   /* of it; 0: this rank is in none */
-};
-
-void ht__child_new(ht_comm *parent, ht_comm *comm)
+static void child_new(ht_comm *parent, ht_comm *comm)
 {
     ht_child **at = &parent->children, *child = ht__alloc(sizeof *child);
 
@@ -33,31 +19,6 @@ void ht__child_new(ht_comm *parent, ht_comm *comm)
         comm->child = child;
 }
 
-void ht__child_end(ht_comm *comm)
-{
-    if (comm->child != NULL)
-        comm->child->comm = NULL;
-    while (comm->children != NULL) {
-        ht_child *child = comm->children;
-
-        comm->children = child->next;
-        if (child->comm != NULL)
-            child->comm->child = NULL;
-        ht__free(child);
-    }
-}
-
-void ht__comm_release_parts(ht_comm *comm)
-{
-    while (comm->parts != NULL) {
-        ht_parts *parts = comm->parts;
-
-        comm->parts = parts->next;
-        ht_release(parts->comm);
-        ht__free(parts);
-    }
-}
-
 /* Engines of the exchange hold it, too, and alone do not use it. */
 static bool is_unused(const ht_child *child)
 {
@@ -67,6 +28,8 @@ static bool is_unused(const ht_child *child)
                             comm->engine_calls->idle(comm));
 }
 
+static void free_children(ht_comm *parent);
+
 /* One that no rank uses; where it has engines, it has them on all of its ranks. */
 static void end_unused(ht_child *child)
 {
@@ -74,14 +37,14 @@ static void end_unused(ht_child *child)
 
     if (comm != NULL) {
         ht__comm_release_parts(comm);
-        ht__children_free(comm);
+        free_children(comm);
         comm->engine_calls->end(comm);
     }
     ht__comm_free(child->id);
     ht__free(child);
 }
 
-void ht__children_free(ht_comm *parent)
+static void free_children(ht_comm *parent)
 {
     ht_child **at = &parent->children;
     int count = 0, i = 0;
@@ -109,10 +72,35 @@ void ht__children_free(ht_comm *parent)
     ht__free(unused);
 }
 
-/* The parts of a family that were asked for before; NULL: none. */
-static const ht_parts *parts_again(const ht_comm *comm, const char *family, int size)
+ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
 {
-    const ht_parts *parts = comm->parts;
+    MPI_Comm part = MPI_COMM_NULL;
+
+    if (HT_IS_NULL(comm, "ht_comm_split", "comm"))
+        return NULL;
+    ht__begin(comm, (ht_call){.what = "ht_comm_split"});
+    free_children(comm);
+
+    const char *outer = ht__watch_guard("ht_comm_split");
+    int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
+
+    ht__watch_unguard(outer);
+    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS)
+        return NULL;
+
+    ht_comm *made = part != MPI_COMM_NULL ? ht__comm_new("ht_comm_split", part, false) : NULL;
+
+    child_new(comm, made);
+    if (made == NULL)
+        return NULL;
+    made->handler = comm->handler;
+    return made;
+}
+
+/* The parts of a family that were asked for before; NULL: none. */
+static const ht_kept_part *parts_again(const ht_comm *comm, const char *family, int size)
+{
+    const ht_kept_part *parts = comm->parts;
 
     while (parts != NULL && (parts->size != size || strcmp(parts->family, family) != 0))
         parts = parts->next;
@@ -121,13 +109,13 @@ static const ht_parts *parts_again(const ht_comm *comm, const char *family, int 
 
 ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key)
 {
-    const ht_parts *again = parts_again(comm, family, size);
+    const ht_kept_part *again = parts_again(comm, family, size);
     ht_comm *part = again != NULL ? again->comm : ht_comm_split(comm, color, key);
-    ht_parts *parts;
+    ht_kept_part *parts;
 
     if (again == NULL && (part != NULL || color < 0)) {
         parts = ht__alloc(sizeof *parts);
-        *parts = (ht_parts){family, size, part, comm->parts};
+        *parts = (ht_kept_part){family, size, part, comm->parts};
         comm->parts = parts;
     }
     if (part != NULL)

@@ -20,10 +20,35 @@ static struct made *first_made, **last_made = &first_made;
 static ht_comm *world, *self;
 static _Atomic(ht_comm *) in_use; /* retained */
 
+void ht__comm_release_parts(ht_comm *comm)
+{
+    while (comm->parts != NULL) {
+        ht_kept_part *parts = comm->parts;
+
+        comm->parts = parts->next;
+        ht_release(parts->comm);
+        ht__free(parts);
+    }
+}
+
+static void end_children(ht_comm *comm)
+{
+    if (comm->child != NULL)
+        comm->child->comm = NULL;
+    while (comm->children != NULL) {
+        ht_child *child = comm->children;
+
+        comm->children = child->next;
+        if (child->comm != NULL)
+            child->comm->child = NULL;
+        ht__free(child);
+    }
+}
+
 static void comm_destroy(void *object)
 {
     ht__comm_release_parts(object);
-    ht__child_end(object);
+    end_children(object);
     ht__free(((ht_comm *)object)->notes);
     ht__object_fini(object);
     ht__free(object);
@@ -225,31 +250,6 @@ ht_comm *ht_comm_from_mpi(MPI_Comm comm)
         return NULL;
     }
     return ht__comm_new("ht_comm_from_mpi", comm, true);
-}
-
-ht_comm *ht_comm_split(ht_comm *comm, int color, int key)
-{
-    MPI_Comm part = MPI_COMM_NULL;
-
-    if (HT_IS_NULL(comm, "ht_comm_split", "comm"))
-        return NULL;
-    ht__begin(comm, (ht_call){.what = "ht_comm_split"});
-    ht__children_free(comm);
-
-    const char *outer = ht__watch_guard("ht_comm_split");
-    int result = MPI_Comm_split(comm->mpi, color < 0 ? MPI_UNDEFINED : color, key, &part);
-
-    ht__watch_unguard(outer);
-    if (ht__mpi_check(comm, result, "ht_comm_split") != HT_SUCCESS)
-        return NULL;
-
-    ht_comm *made = part != MPI_COMM_NULL ? ht__comm_new("ht_comm_split", part, false) : NULL;
-
-    ht__child_new(comm, made);
-    if (made == NULL)
-        return NULL;
-    made->handler = comm->handler;
-    return made;
 }
 
 int ht_comm_rank(const ht_comm *comm)

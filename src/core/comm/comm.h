@@ -21,7 +21,7 @@ typedef enum ht_purpose {
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
 
-typedef struct ht_parts ht_parts;
+typedef struct ht_kept_part ht_kept_part;
 typedef struct ht_child ht_child;
 
 /* Of the engines of the exchange, which lies above. */
@@ -40,9 +40,9 @@ struct ht_comm {
     uint64_t compared[HT_PURPOSE_RECORDS]; /* records made */
     unsigned posted;                       /* non-blocking calls, so far */
     struct ht_notes
-        *notes;      /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
-    ht_parts *parts; /* owned; communicators of its ranks that ht__comm_part made */
-    uint64_t id;     /* on this rank; those of MPI that belong to it have it, too */
+        *notes;          /* owned; NULL unless HT_DEBUG_COLLECTIVE compares tensors of many ranks */
+    ht_kept_part *parts; /* owned; communicators of its ranks that ht__comm_part made */
+    uint64_t id;         /* on this rank; those of MPI that belong to it have it, too */
     ht_child *children, *child; /* owned: those split off from it; itself among its parent's */
     int engines;                /* of the exchange, each of which retains it */
     const ht_engine_calls *engine_calls; /* if there are any */

@@ -17,9 +17,19 @@ void ht__comm_free(uint64_t id); /* those of one communicator; collective over i
 void ht__comm_release_parts(ht_comm *comm);
 
 /* ---- those split off (comm/children.c) ------------------------------------------------------- */
-void ht__child_new(ht_comm *parent, ht_comm *comm); /* NULL: this rank is in none */
-void ht__child_end(ht_comm *comm);                  /* it is destroyed */
-void ht__children_free(ht_comm *parent); /* that no rank uses; collective over the parent */
+/* One split: on each rank of the parent, in the same order. */
+struct ht_child {
+    ht_child *next;
+    ht_comm *comm; /* not owned; NULL: released, or this rank is in none */
+    uint64_t id;   /* of it; 0: this rank is in none */
+};
+
+struct ht_kept_part {
+    const char *family; /* a literal */
+    int size;
+    ht_comm *comm; /* retained; NULL: this rank is in none */
+    ht_kept_part *next;
+};
 
 /* The status of an MPI call; records what MPI said when it failed. */
 ht_status ht__mpi_check(ht_comm *comm, int result, const char *what);

@@ -7,8 +7,6 @@
 
 enum { SEGMENT = 512 * 1024 };
 
-ht_exchange *ht__engines;
-
 static bool is_idle(const ht_comm *comm)
 {
     bool idle = true;

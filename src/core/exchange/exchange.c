@@ -7,6 +7,8 @@
 
 #include "core/timeline/timeline.h"
 
+ht_exchange *ht__engines;
+
 /* Everything as far as it goes. */
 static bool move(ht_exchange *exchange)
 {

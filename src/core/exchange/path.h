@@ -144,7 +144,7 @@ struct ht_exchange {
     uint64_t smalls_started;
 };
 
-/* ---- all of them (exchange/engines.c) -------------------------------------------------------- */
+/* ---- all of them (exchange/exchange.c) ------------------------------------------------------- */
 extern ht_exchange *ht__engines;
 
 /* Under the lock; whether anything is outstanding. */
