@@ -183,7 +183,7 @@ static bool all_agree(const replay_run *r, ht_tensor *y)
 /* Leaves the case out if the call has not read all that it was given. */
 static void expect_all_read(replay_run *r)
 {
-    static char why[128];
+    static char why[192];
 
     for (int i = 0; i < r->c->tensors && r->why == NULL; i++)
         if (!r->used[i]) {
