@@ -24,7 +24,7 @@ typedef enum ht_purpose {
 typedef struct ht_kept_part ht_kept_part;
 typedef struct ht_child ht_child;
 
-/* Of the engines of the exchange, which lies above. */
+/* Functions for the engines of the exchange, a folder above this one. */
 typedef struct ht_engine_calls {
     bool (*idle)(const ht_comm *comm); /* nothing of this rank is under way or in use there */
     void (*end)(ht_comm *comm);        /* of its engines, which release it. Collective */

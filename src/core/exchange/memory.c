@@ -201,7 +201,8 @@ static shared_block *block_again(const ht_exchange *exchange, size_t bytes)
     return found;
 }
 
-/* Nobody has memory of it, and no operation is under way there. The small blocks are its own. */
+/* All of its memory was released, and no operation is under way there. Small blocks do not count:
+ * the exchange keeps them for itself. */
 bool ht__memory_is_idle(const ht_exchange *exchange)
 {
     bool idle = true;

@@ -121,7 +121,7 @@ static void every_rank_continues_with_its_seeds(void **state)
     ht_release(net);
 }
 
-/* Of two ranks more than there are now, with these seeds. */
+/* Rows of a state that two ranks more saved: `first` is rank 0's seed, `others` that of the rest. */
 static void set_rows(ht_value *state, const char *key, int64_t first, int64_t others)
 {
     int64_t rows = ht_test_size + 2;

@@ -33,8 +33,9 @@ static bool is_superseded(const ht_dp_forward *forward)
     return forward->superseded;
 }
 
-/* A missing loss takes all that have failed. Of those without a graph the last one stands for all:
- * a program may go on after an error without saying that the loss is missing. */
+/* A missing loss takes all forward passes that failed. The last one without a graph represents the
+ * earlier ones without a graph, because a program may continue after an error without saying that
+ * the loss is missing. */
 static void forget_superseded_of(ht_data_parallel *dp)
 {
     bool later = false;

@@ -37,7 +37,7 @@ static void a_failed_wrap_on_one_rank_fails_on_all(void **state)
     ht_release(optimizer);
 }
 
-/* What all ranks have to do in the same way is compared without init_sync, too. */
+/* Options that must be equal on all ranks are compared without init_sync, too. */
 static void options_that_differ_on_one_rank_are_refused(void **state)
 {
     ht_data_parallel_options options = ht_data_parallel_options_default();
