@@ -35,7 +35,7 @@ template <class element> struct where_row {
     }
 };
 
-template <class element> struct moves {
+template <class element> struct copies {
     static void add(ht_backend *backend, ht_dtype dtype)
     {
         ht_cuda_add_conversion(backend, dtype, dtype, run_copy<element>);
@@ -45,7 +45,7 @@ template <class element> struct moves {
 
 void ht_cuda_add_copy(ht_backend *backend)
 {
-#define ADD(dtype, name, bytes) ht_cuda_add_words<moves>(backend, dtype, bytes);
+#define ADD(dtype, name, bytes) ht_cuda_add_words<copies>(backend, dtype, bytes);
     HT_DTYPE_LIST(ADD)
 #undef ADD
 }

@@ -244,7 +244,7 @@ template <class set> static int run_put(void *stream, const ht_kernel_call *call
 #define HT_TEMPLATE "backends/cuda/index/rows.inc.cu"
 #include "backends/cpu/foreach_dtype.h"
 
-template <class element> struct moves {
+template <class element> struct row_moves {
     static void add(ht_backend *backend, ht_dtype dtype)
     {
         ht_cuda_add(backend, "TAKE", dtype, run_take<element>);
@@ -254,7 +254,7 @@ template <class element> struct moves {
 
 void ht_cuda_add_rows(ht_backend *backend)
 {
-#define ADD(dtype, name, bytes) ht_cuda_add_words<moves>(backend, dtype, bytes);
+#define ADD(dtype, name, bytes) ht_cuda_add_words<row_moves>(backend, dtype, bytes);
     HT_DTYPE_LIST(ADD)
 #undef ADD
 #define ADD(dtype) ht_cuda_add(backend, "PUT_ADD", dtype, run_put<add_set_##dtype>);
