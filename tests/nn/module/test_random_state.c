@@ -124,8 +124,9 @@ static void every_rank_continues_with_its_seeds(void **state)
 /* Rows of a state that two ranks more saved: `first` is rank 0's seed, `others` that of the rest. */
 static void set_rows(ht_value *state, const char *key, int64_t first, int64_t others)
 {
-    int64_t rows = ht_test_size + 2;
-    ht_tensor *x = ht_full(HT_SHAPE(rows, 2), (double)others, HT_INT64, 0);
+    const int64_t shape[] = {ht_test_size + 2, 2};
+    ht_tensor *x = ht_full_ext(2, shape, HT_NUM(others), HT_INT64, 0, ht_device_get("cpu"),
+                               HT_COMM_WORLD);
     int64_t *mine = ht_tensor_mutable_data(x);
 
     if (ht_test_rank == 0)
