@@ -142,7 +142,7 @@ static void describe(struct text *text, ht_module *module, const ht_data_paralle
     text->settings = text->length;
     ht__module_walk(module, describe_layer, text);
     add_line(text,
-             "options blocking %d, averaging %d, buckets of %g and %g MB, views %d, "
+             "options blocking %d, averaging %d, buckets of %.17g and %.17g MB, views %d, "
              "broadcast_buffers %d, find_unused_parameters %d, static_graph %d, "
              "accumulation_steps %d",
              o->blocking, (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb,
