@@ -32,7 +32,8 @@ typedef struct ht_engine_calls {
 
 struct ht_comm {
     ht_object base;
-    MPI_Comm mpi; /* freed, with the duplicates below, by ht_finalize */
+    MPI_Comm
+        mpi; /* freed with the duplicates below, by a later split of its parent or ht_finalize */
     int rank, size;
     bool shared; /* by several ranks; with HT_DEBUG_ONE_AS_MANY by one, but HT_COMM_SELF */
     ht_errhandler handler;
@@ -53,12 +54,12 @@ struct ht_comm {
 
 ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public function `what` */
 
-/* The private duplicate for one purpose, cached until ht_finalize. Collective on first use. */
+/* The private duplicate for one purpose, cached as long as comm. Collective on first use. */
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
 /* As ht_comm_split, for an object that divides its communicator in the same way each time it is made.
- * The part is kept with `comm`: MPI communicators are never freed before ht_finalize, so one for
- * each object would be a leak. Objects that are alive together share it. family: a literal; all
+ * The part is kept with `comm`, and all such objects share it, because MPI frees a communicator late:
+ * one for each object would be a leak. family: a literal; all
  * ranks pass the same one, and the same size. The two decide color and key. Collective on first
  * use. Result: retained. */
 ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key);

@@ -77,9 +77,10 @@ uint64_t ht__register_early_hook(ht_tensor *leaf, ht_grad_ready_fn *hook,
 
 uint64_t ht__node_last_number(void);
 
-/* The body lives until a backward pass has used up the node: what the context points to. Unlike
- * what ht_node_save takes, it stays where a function is to run again. Nothing for a node NULL. */
-void ht__node_keep(ht_node *node, ht_body *body);
+/* Retains an object to which the context points, such as a body or communicator, until a backward
+ * pass has used up the node. Unlike what ht_node_save takes, it stays where a function is to run
+ * again. Nothing for a node NULL. */
+void ht__node_keep(ht_node *node, void *object);
 
 /* State that a second run of a function must see as the first run did (segment.c): a number, and a
  * counter, which counts in the first run only. Outside of such functions they are as given. */
@@ -117,7 +118,7 @@ typedef struct ht_meeting ht_meeting;
 struct ht_meeting {
     void (*tell)(const ht_meeting *meeting);
     const char *what; /* from ht__name, or a literal */
-    ht_comm *comm;    /* not owned */
+    ht_comm *comm;    /* not owned; the node keeps it */
     int64_t count;    /* of whatever is exchanged, for tell */
 };
 

@@ -160,12 +160,12 @@ void ht_node_save(ht_node *node, ht_tensor *x)
     saved->version = ht__body_version(x->body);
 }
 
-void ht__node_keep(ht_node *node, ht_body *body)
+void ht__node_keep(ht_node *node, void *object)
 {
     if (node == NULL)
         return;
     drop_kept(node);
-    node->kept = ht_retain(body);
+    node->kept = ht_retain(object);
 }
 
 void *ht_node_context(ht_node *node, size_t bytes)

@@ -64,7 +64,7 @@ struct ht_node {
     ht_saved inline_saved[HT_NODE_INLINE];
     void *context;
     size_t context_bytes;
-    ht_body *kept;       /* owned; until the node is given up, in a segment as well */
+    void *kept; /* retained, any object; until the node is given up, in a segment as well */
     ht_grad_meta *watch; /* owned; hooks on the output */
     ht_tensor *pending;  /* owned; the gradient that has arrived so far */
     ht_waiting *waiting; /* owned; NULL: it waits for no other rank */

@@ -357,10 +357,31 @@ static void errors_name_the_layer_and_a_root_by_the_call_alone(void **state)
     }
 }
 
+/* The second split of the world frees the communicator of the first, unless the loss keeps it. */
+static void a_loss_keeps_the_communicator_of_its_layer(void **state)
+{
+    ht_tensor *x = ht_randn(HT_SHAPE(4, CHANNELS), HT_FLOAT32, HT_LOCAL), *y;
+    ht_comm *comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+    ht_module *layer = ht_nn_sync_batch_norm(CHANNELS, NULL, comm);
+    ht_module *dp = ht_nn_data_parallel(layer, comm, NULL, false);
+
+    (void)state;
+    ht_tensor_set_requires_grad(x, true);
+    y = ht_forward(layer, x);
+    ht_release(dp);
+    ht_release(layer);
+    ht_release(comm);
+    comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+    assert_int_equal(ht_backward(ht_sum(ht_mul(y, ht_mul(y, y)), HT_NONE)), HT_SUCCESS);
+    assert_true(isfinite(ht_item(ht_sum(ht_tensor_grad(x), HT_NONE))));
+    ht_release(comm);
+}
+
 HT_TEST_SUITE(test_sync_batch_norm, cmocka_unit_test(ranks_with_uneven_batches_equal_one_process),
               cmocka_unit_test(statistics_have_the_same_bits_on_all_ranks),
               cmocka_unit_test(one_value_per_channel_in_all_is_an_error),
               cmocka_unit_test(the_wrapper_averages_the_shares_once),
               cmocka_unit_test(an_error_on_one_rank_is_told_to_all),
+              cmocka_unit_test(a_loss_keeps_the_communicator_of_its_layer),
               cmocka_unit_test(a_failed_parametrization_on_one_rank_is_told_to_all),
               cmocka_unit_test(errors_name_the_layer_and_a_root_by_the_call_alone));

@@ -31,7 +31,7 @@ static const ht_operand_rule rules[OPERANDS] = {
 
 /* Kept for backward, in addition to x and the numbers that normalise each channel. */
 struct kept {
-    ht_comm *comm; /* not owned: communicators live until ht_finalize */
+    ht_comm *comm; /* not owned: the node keeps it */
     double count;  /* values per channel on all ranks; 0: none, or the statistics were constants */
     const char *what; /* from ht__name: the forward's, and ", backward" */
 };
@@ -279,6 +279,7 @@ static ht_tensor *record(ht_tensor *x, ht_tensor *y, const ht_batch_norm_job *jo
         return y;
     kept = ht_node_context(node, sizeof *kept);
     kept->comm = job->comm;
+    ht__node_keep(node, job->comm);
     kept->count = count;
     kept->what = backward_name(job->what);
     if (job->features > 0 && job->comm->size > 1 && count > 0 && ht_node_needs(node, 0))
