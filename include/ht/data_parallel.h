@@ -242,11 +242,13 @@ HT_API ht_join_options ht_join_options_default(void);
  * none, forward on the others and the end on that one return HT_ERR_STATE, and the join is over.
  * SyncBatchNorm needs this.
  *
- * wrapper: no other wrapper of its communicator is in a join.
+ * wrapper: without throw_on_early_termination, no other wrapper of its communicator is in a join
+ * without it.
  * options: NULL takes the defaults.
- * Collective.
- * Errors: HT_ERR_STATE for a second join; HT_ERR_UNSUPPORTED for SyncBatchNorm without
- * throw_on_early_termination; HT_ERR_ARGUMENT for options that differ between ranks.
+ * Collective, agrees.
+ * Errors: HT_ERR_STATE for a second join, of this wrapper or of another one that `wrapper` excludes.
+ * HT_ERR_UNSUPPORTED for SyncBatchNorm without throw_on_early_termination; HT_ERR_ARGUMENT for
+ * options that differ between ranks; those of pending passes.
  * Source: DistributedDataParallel.join. */
 HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options *options);
 

@@ -38,7 +38,7 @@ static ht_status check_options(ht_data_parallel *dp, const ht_join_options *o)
         return HT_ERR_ARGUMENT;
     if (dp->join != HT_JOIN_NONE)
         return HT_FAIL(dp->comm, HT_ERR_STATE, "%s: the wrapper is already in a join", begin);
-    if (o->throw_on_early_termination)
+    if (!o->enable || o->throw_on_early_termination)
         return HT_SUCCESS;
     found = ht__dp_collective_layer(dp);
     if (found != NULL)
@@ -93,7 +93,7 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
     status = ht__agree_end(begin, dp->comm, held, check_options(dp, &o));
     if (status == HT_SUCCESS)
         status = check_alike(dp, &o);
-    if (status == HT_SUCCESS) /* passes that began without a head end without one */
+    if (status == HT_SUCCESS && o.enable) /* passes begun without a head end without one */
         status = ht__reducer_drain(dp->reducer);
     if (status != HT_SUCCESS)
         return status;

@@ -154,6 +154,10 @@ static void misuse_sync_batch_norm_needs_the_throwing_mode(void **state)
     ht_join_options options = ht_join_options_default();
 
     (void)state;
+    options.enable = false;
+    assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+    options.enable = true;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     if (ht_test_size > 1) {
         assert_int_equal(ht_data_parallel_join_begin(dp, NULL), HT_ERR_UNSUPPORTED);
@@ -190,6 +194,9 @@ static void misuse_of_join(void **state)
     assert_message("the wrapper is already in a join");
     assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_ERR_STATE);
     assert_message("another wrapper on this communicator is in a join");
+    options.enable = false;
+    assert_int_equal(ht_data_parallel_join_begin(dq, &options), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_join_end(dq), HT_SUCCESS);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_release(dp);
     assert_int_equal(ht_data_parallel_join_begin(dq, NULL), HT_SUCCESS);
