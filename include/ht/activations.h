@@ -99,7 +99,7 @@ HT_API ht_tensor *ht_hardsigmoid(ht_tensor *x);
 /* x ht_relu6(x + 3) / 6. */
 HT_API ht_tensor *ht_hardswish(ht_tensor *x);
 
-/* x where |x| > lambda, else 0.
+/* 0 where |x| <= lambda, else x.
  * lambda: PyTorch's default is 0.5. */
 HT_API ht_tensor *ht_hardshrink(ht_tensor *x, double lambda);
 

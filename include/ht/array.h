@@ -14,7 +14,7 @@
 
 #include "ht/factories.h"
 
-/* HT_DTYPE_OF(data): the dtype of the elements that data points to; HT_FLOAT32 for float.
+/* HT_DTYPE_OF(data): The dtype of the elements that data points to; HT_FLOAT32 for float.
  *
  * data: an array, or the address of an element: a for float a[6], a[0] for float a[2][3]. It is not
  *   evaluated. Its elements are bool, uint8_t, signed integers of 8 to 64 bits, float, double, or

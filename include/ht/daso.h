@@ -185,9 +185,8 @@ HT_API ht_status ht_daso_set_loader(ht_daso *daso, const ht_dataloader *loader);
  * The program calls ht_optim_wrapper_update_params, then ht_daso_step after each batch, which now
  * only exchanges. A skipped update is skipped on all ranks of the node.
  *
- * daso: changed.
  * wrapper: around the local optimizer; retained. NULL ends mixed precision.
- * Not collective.
+ * Logically collective.
  * Errors: HT_ERR_ARGUMENT for a wrapper around another optimizer. */
 HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
 

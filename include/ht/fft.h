@@ -138,11 +138,12 @@ HT_API ht_tensor *ht_rfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int
 HT_API ht_tensor *ht_irfftn_ext(ht_tensor *x, int s_count, const int64_t s[], int axis_count,
                                 const int axes[], ht_fft_norm norm);
 
-/* Returns the forward transform of a line of length n that is symmetric up to conjugation; it is
+/* y[k] = sum over j of x[j] exp(-2 pi i j k / n), where x[n - j] is the conjugate of x[j]; y is
  * real.
  *
  * x: the line up to its middle, n / 2 + 1 numbers along axis; cropped or padded to as many.
- * n: length of the result; HT_NONE: 2 (length of axis - 1).
+ * n: length of the result; HT_NONE: 2 (length of axis - 1). An axis of length 1 needs an n, because
+ * HT_NONE would be 0: HT_ERR_ARGUMENT.
  * norm: see the top.
  * Result: as ht_irfft of the conjugate of x, with the norm of a forward transform. */
 HT_API ht_tensor *ht_hfft(ht_tensor *x, int64_t n, int axis, ht_fft_norm norm);

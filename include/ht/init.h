@@ -94,8 +94,8 @@ HT_API ht_status ht_nn_init_xavier_normal(ht_tensor *x, double gain);
 HT_API ht_status ht_nn_init_kaiming_uniform_ext(ht_tensor *x, double a, ht_fan_mode mode,
                                                 const char *nonlinearity);
 
-/* Draws x from the normal distribution with mean 0 and std gain / sqrt(fan_in), where gain is that
- * of "leaky_relu" with the negative slope a.
+/* Draws x from the normal distribution with mean 0 and std = sqrt(2 / ((1 + a^2) fan_in)). An x
+ * without elements stays as it is.
  *
  * Errors: HT_ERR_SHAPE for fewer than 2 axes. */
 HT_API ht_status ht_nn_init_kaiming_normal(ht_tensor *x, double a);

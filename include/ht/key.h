@@ -43,7 +43,7 @@ typedef struct ht_index {
     ht_tensor *tensor;         /* of a tensor item; borrowed */
 } ht_index;
 
-/* HT_KEY(...): the two arguments int count, const ht_index key[] of a key.
+/* HT_KEY(...): The two arguments int count, const ht_index key[] of a key.
  *
  * The arguments are 1 to 12 items: integers, tensors of integers, masks, slices, HT_ALL,
  * HT_ELLIPSIS and HT_NEWAXIS. Another item does not compile.

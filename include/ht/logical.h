@@ -86,6 +86,8 @@ HT_API ht_tensor *ht_any(ht_tensor *x, int axis);
  * x: as in ht_all.
  * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.
  * Collective if the split axis is reduced.
+ * Result: bool; as ht_sum_ext of these options: without a split if the split axis is reduced, else
+ * in the split and slabs of x.
  * Errors: HT_ERR_ARGUMENT if another option is set. */
 HT_API ht_tensor *ht_all_ext(ht_tensor *x, const ht_reduce_options *options);
 
@@ -94,6 +96,8 @@ HT_API ht_tensor *ht_all_ext(ht_tensor *x, const ht_reduce_options *options);
  * x: as in ht_any.
  * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.
  * Collective if the split axis is reduced.
+ * Result: bool; as ht_sum_ext of these options: without a split if the split axis is reduced, else
+ * in the split and slabs of x.
  * Errors: HT_ERR_ARGUMENT if another option is set. */
 HT_API ht_tensor *ht_any_ext(ht_tensor *x, const ht_reduce_options *options);
 

@@ -34,13 +34,17 @@ HT_API ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bo
 
 /* A layer of ht_conv2d with square kernels and a bias.
  *
- * The output of (N, in_channels, H, W) is (N, out_channels, H', W').
- *     H' = floor((H + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
+ * The output of (N, in_channels, H, W) is (N, out_channels, H', W'). The stride is 1, without
+ * padding: H' = H - kernel_size + 1, and W' likewise.
+ *
  * in_channels, out_channels, kernel_size: at least 1. Weight and bias are uniform in
- *   +-1 / sqrt((in_channels / groups) kernel_size^2). */
+ *   +-1 / sqrt(in_channels kernel_size^2). */
 HT_API ht_module *ht_nn_conv2d(int64_t in_channels, int64_t out_channels, int64_t kernel_size);
 
 /* ht_nn_conv2d of in_channels, out_channels and kernel_size, with all settings.
+ *
+ *     H' = floor((H + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
+ * W' likewise. Weight and bias are uniform in +-1 / sqrt((in_channels / groups) kernel_size^2).
  *
  * options: NULL means the defaults. groups divides in_channels and out_channels.
  * bias: false leaves out the bias. */

@@ -80,8 +80,8 @@ HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *clo
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
  * Result: NaN after an error, 0 for an empty list.
- * Errors: HT_ERR_ARGUMENT for a split tensor, a NULL list or an entry that is not a tensor;
- * HT_ERR_DTYPE for a tensor that is not floating-point.
+ * Errors: HT_ERR_ARGUMENT for a norm_type that is not above 0, a split tensor, NULL, a number, or an
+ * entry that is not a tensor. HT_ERR_DTYPE for a tensor that is not floating-point.
  * Source: torch.nn.utils.get_total_norm. */
 HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite);
 

@@ -16,18 +16,18 @@
 
 #include <stdint.h>
 
-/* HT_LIST(type, ...): the two arguments int count, const type items[] of a list.
+/* HT_LIST(type, ...): The two arguments int count, const type items[] of a list.
  *
  * type: of the items, at least one.
  * Result: valid in the call that it is an argument of. */
 
-/* HT_SHAPE(...): the two arguments int ndim, const int64_t shape[] of a shape.
+/* HT_SHAPE(...): The two arguments int ndim, const int64_t shape[] of a shape.
  *
  * The arguments are the lengths, of any integer types. HT_SHAPE() is the shape of a tensor without
  * axes.
  * Result: valid in the call that it is an argument of. */
 
-/* HT_AXES(...): the two arguments int count, const int axes[] of a list of axes.
+/* HT_AXES(...): The two arguments int count, const int axes[] of a list of axes.
  *
  * The arguments are the axes, of any integer types.
  * Result: valid in the call that it is an argument of. */
