@@ -1,6 +1,6 @@
 # Pages from the records of doc/functions.awk. -v format=html writes one page to standard output; -v format=man3 -v folder=DIR
 # -v version=V writes DIR/NAME.3 for each function. A line `name: text` of a comment, Result, Errors and Source become terms,
-# lines indented by four spaces code. The comment that opens the header follows each function's own comment, under NOTES.
+# lines indented by four spaces code, and a line `- text` begins an item. The comment that opens the header follows each function's own comment, under NOTES.
 
 BEGIN {
     RS = "\f"
@@ -40,7 +40,7 @@ function term_length(line,    head, count, words, i) {
     return RLENGTH - 2
 }
 
-# Walks a comment and calls put() for its parts: "text", "term" with what follows it, "code".
+# Walks a comment and calls put() for its parts: "text", "term" with what follows it, "item", "code".
 function walk(comment,    lines, count, i, line, at, kind, label, text) {
     count = split(comment, lines, "\n")
     kind = ""
@@ -56,17 +56,23 @@ function walk(comment,    lines, count, i, line, at, kind, label, text) {
             kind = at ? "term" : ""
             label = substr(line, 1, at)
             text = substr(line, at + 3)
+        } else if (line ~ /^- /) {
+            put(kind, label, text)
+            kind = "item"
+            text = substr(line, 3)
         } else {
             if (kind == "code" || (kind == "term" && line ~ /^(Collective|Logically collective|Not collective)/)) {
                 put(kind, label, text)
                 kind = ""
             }
+            if (kind == "item" && line !~ /^ /) { put(kind, label, text); kind = "" }
             if (kind == "") { kind = "text"; text = "" }
             sub(/^ +/, "", line)
             text = text (text == "" ? "" : " ") line
         }
     }
     put(kind, label, text)
+    if (format == "html") html_list(0)
 }
 function put(kind, label, text) {
     if (kind == "" || text ~ /^[ \n]*$/) return
@@ -95,6 +101,7 @@ function roff(text) {
 function man_put(kind, label, text) {
     if (kind != "code") gsub(/(see|at) the top/, "see NOTES", text)
     if (kind == "term") print ".TP\n.B " roff(label) "\n" roff(text) >page
+    else if (kind == "item") print ".IP \\(bu 2\n" roff(text) >page
     else if (kind == "code") printf ".PP\n.EX\n%s.EE\n", roff(text) >page
     else print ".PP\n" roff(text) >page
 }
@@ -122,8 +129,15 @@ function linked(text) {
     gsub(/(see|at) the top/, "see <a href=\"#" topic "\">the top</a>", text)
     return text
 }
+# Opens or closes the list of items.
+function html_list(wanted) {
+    if (wanted != in_list) print wanted ? "<ul>" : "</ul>"
+    in_list = wanted
+}
 function html_put(kind, label, text) {
+    html_list(kind == "item")
     if (kind == "term") print "<p class=term><b>" html(label) "</b> " linked(html(text)) "</p>"
+    else if (kind == "item") print "<li>" linked(html(text)) "</li>"
     else if (kind == "code") print "<pre>" html(text) "</pre>"
     else print "<p>" linked(html(text)) "</p>"
 }
@@ -133,11 +147,12 @@ function html_head() {
     print "body{margin:0 auto;max-width:60rem;padding:1rem;font:16px/1.5 sans-serif;overflow-wrap:anywhere;color:#222;background:#fff}"
     print "input{position:sticky;top:.5rem;width:100%;box-sizing:border-box;padding:.5rem;font-size:1rem;border:1px solid #888;border-radius:4px}"
     print "h2{margin-top:2.5rem;border-bottom:1px solid #ccc}h2 small{font-weight:normal;color:#666}"
-    print "article{margin:1.5rem 0}p,pre{margin:.3rem 0}pre{padding:.5rem;background:#f4f4f4;overflow-x:auto;white-space:pre-wrap}"
+    print "main,section{display:flex;flex-direction:column}h2,details{order:-2}article,section{scroll-margin-top:3.5rem}"
+    print "article{margin-top:1.5rem}ul{margin:.3rem 0}p,pre{margin:.3rem 0}pre{padding:.5rem;background:#f4f4f4;overflow-x:auto;white-space:pre-wrap}"
     print ".term{margin-left:1.5rem}nav{columns:14rem;margin:1rem 0}nav a{display:block;margin-bottom:.4rem;break-inside:avoid}a{color:#0645ad;text-decoration:none}"
     print "h3{margin:0;font:600 1rem monospace}[hidden]{display:none}\n</style>"
     print "<h1>libht: functions by topic</h1>"
-    print "<input id=find type=search placeholder=\"Find a function or a word\" autofocus>\n<nav id=topics></nav>\n<main>"
+    print "<input id=find type=search placeholder=\"Find a function or a word\" autofocus>\n<nav id=topics></nav>\n<p id=nothing hidden>Nothing found</p>\n<main>"
 }
 function html_topic(opening) {
     if (open) print "</section>"
@@ -156,12 +171,16 @@ function html_function(name, prototype, comment) {
 function html_foot() {
     print "</section></main>\n<script>"
     print "const articles=[...document.querySelectorAll('article')],sections=[...document.querySelectorAll('section')];"
-    print "const topics=document.getElementById('topics');"
+    print "const topics=document.getElementById('topics'),nothing=document.getElementById('nothing');"
     print "for(const s of sections){const a=topics.appendChild(document.createElement('a'));a.href='#'+s.id;"
     print "a.textContent=s.querySelector('small').textContent;a.title=s.id;}"
     print "const texts=articles.map(a=>a.textContent.toLowerCase());"
+    print "const tops=sections.map(s=>(s.querySelector('h2').textContent+s.querySelector('details').textContent).toLowerCase());"
     print "document.getElementById('find').oninput=e=>{const words=e.target.value.toLowerCase().split(/\\s+/).filter(w=>w);"
-    print "articles.forEach((a,i)=>a.hidden=!words.every(w=>texts[i].includes(w)));"
+    print "const named=a=>words.some(w=>a.id.toLowerCase()===w||a.id.toLowerCase()==='ht_'+w);"
+    print "articles.forEach((a,i)=>{a.hidden=!words.every(w=>texts[i].includes(w));a.style.order=named(a)?-1:0;});"
     print "topics.hidden=words.length>0;"
-    print "sections.forEach(s=>s.hidden=words.length>0&&!s.querySelector('article:not([hidden])'));};\n</script></html>"
+    print "sections.forEach((s,i)=>{const top=words.length>0&&words.every(w=>tops[i].includes(w)),shown=[...s.querySelectorAll('article:not([hidden])')];"
+    print "s.querySelector('details').open=top;s.hidden=words.length>0&&!top&&!shown.length;s.style.order=shown.some(named)?-1:0;});"
+    print "nothing.hidden=sections.some(s=>!s.hidden);};\n</script></html>"
 }
