@@ -80,7 +80,8 @@ static ht_status for_each_gradient(const char *what, ht_value *parameters, each_
         ht_tensor *parameter = tensor_at(parameters, i), *grad = NULL;
 
         if (parameter == NULL)
-            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
+            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameters[%d] is %s, expected a tensor",
+                           what, i, ht__value_kind_name(ht_value_at(parameters, i)));
         if (!is_unfinished(parameter))
             status = ht__grad_get(parameter, &grad);
         if (grad == NULL)
@@ -322,7 +323,8 @@ static ht_status norm_of(const char *what, ht_value *tensors, struct norm *norm)
         ht_tensor *x = tensor_at(tensors, i);
 
         if (x == NULL)
-            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: entry %d is not a tensor", what, i);
+            return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: tensors[%d] is %s, expected a tensor", what,
+                           i, ht__value_kind_name(ht_value_at(tensors, i)));
         status = check_gradient(what, i, x);
         if (status == HT_SUCCESS)
             status = add_to_norm(what, x, norm);

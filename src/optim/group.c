@@ -10,13 +10,15 @@
 
 /* `first`: the first entry of the group that is being added. */
 static ht_status check_parameter(const char *what, const ht_optimizer *optimizer, int first,
-                                 int index, const ht_tensor *parameter)
+                                 int index, const ht_value *item)
 {
+    const ht_tensor *parameter = ht_value_as_tensor(item);
     ht_dtype dtype = ht_tensor_dtype(parameter);
     int entry = ht__optimizer_find(optimizer, parameter);
 
     if (parameter == NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, index);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameters[%d] is %s, expected a tensor", what,
+                       index, ht__value_kind_name(item));
     if (parameter->node != NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT,
                        "%s: parameter %d is the result of an operation, expected a leaf", what,
@@ -71,12 +73,12 @@ static ht_status add_entries(const char *what, ht_optimizer *optimizer, const ht
     optimizer->entries = ht__realloc(optimizer->entries,
                                      (size_t)(first + added) * sizeof *optimizer->entries);
     for (int i = 0; i < added && status == HT_SUCCESS; i++) {
-        ht_tensor *parameter = ht_value_as_tensor(ht_value_at(parameters, i));
+        const ht_value *item = ht_value_at(parameters, i);
 
-        status = check_parameter(what, optimizer, first, i, parameter);
+        status = check_parameter(what, optimizer, first, i, item);
         if (status == HT_SUCCESS)
             optimizer->entries[optimizer->count++] = (ht_optimizer_entry){
-                .parameter = ht_retain(parameter), .group = optimizer->group_count};
+                .parameter = ht_retain(ht_value_as_tensor(item)), .group = optimizer->group_count};
     }
     while (status != HT_SUCCESS && optimizer->count > first)
         ht_release(optimizer->entries[--optimizer->count].parameter);

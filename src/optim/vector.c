@@ -23,7 +23,8 @@ static ht_tensor **tensors_of(const char *what, ht_value *list, int *count)
     for (int i = 0; i < *count; i++) {
         all[i] = ht_value_as_tensor(ht_value_at(list, i));
         if (all[i] == NULL) {
-            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, i);
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: parameters[%d] is %s, expected a tensor", what, i,
+                    ht__value_kind_name(ht_value_at(list, i)));
             ht__free(all);
             return NULL;
         }

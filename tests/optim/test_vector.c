@@ -48,7 +48,7 @@ static void test_misuse(void **state)
                          "ht_vector_to_parameters: vector is (4,), expected (10)");
     ht_value_append(list, ht_value_number(1));
     HT_TEST_EXPECT_ERROR(ht_parameters_to_vector(list), HT_ERR_ARGUMENT,
-                         "ht_parameters_to_vector: parameter 2 is not a tensor");
+                         "ht_parameters_to_vector: parameters[2] is a number, expected a tensor");
 }
 
 static void test_a_parameter_without_axes(void **state)

@@ -11,7 +11,8 @@
 static bool counts_right(const ht_check *check, const int64_t counts[])
 {
     if (counts == NULL) {
-        HT_FAIL_HERE(check->comm, HT_ERR_ARGUMENT, "%s: counts is NULL", check->what);
+        HT_FAIL_HERE(check->comm, HT_ERR_ARGUMENT, "%s: counts is NULL, expected %d numbers",
+                     check->what, check->comm->size);
         return false;
     }
     for (int r = 0; r < check->comm->size; r++) {

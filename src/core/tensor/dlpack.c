@@ -83,8 +83,7 @@ static ht_device *device_of(const char *what, const dl_tensor *from)
         }
     }
     HT_FAIL(NULL, HT_ERR_DEVICE,
-            "%s: no backend is known for DLPack's device type %" PRId32 " (ht_from_dlpack_ext "
-            "takes the device)",
+            "%s: device_type is %" PRId32 ", expected one with a backend (or ht_from_dlpack_ext)",
             what, from->device_type);
     return NULL;
 }
@@ -156,8 +155,8 @@ struct DLManagedTensor *ht_to_dlpack_unversioned(ht_tensor *x)
         return NULL;
     if (x->body->read_only) {
         HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                "%s: x is read-only, which DLPack before version 1 cannot express; use "
-                "ht_to_dlpack, or a copy of x",
+                "%s: x is read-only, expected a tensor that can be written; use ht_to_dlpack, or a "
+                "copy of x",
                 what);
         return NULL;
     }

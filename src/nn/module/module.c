@@ -81,8 +81,9 @@ static ht_status check_slot(const char *what, ht_module *module, const char *nam
                        "%s: name is '%s', expected one that is not empty and has no '.' or '/'",
                        what, name != NULL ? name : "");
     if (ht__module_slot(module, name) != NULL)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: %s already has '%s'", what, module->type->name,
-                       name);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT,
+                       "%s: name is '%s', expected one that %s does not have", what, name,
+                       module->type->name);
     if (module->guard != NULL)
         return ht__module_check_free(what, module);
 

@@ -26,7 +26,8 @@ static ht_tensor *sum_of_averages(const char *name, const ht_value *list)
         ht_tensor *x = ht_value_as_tensor(ht_value_at(list, i));
 
         if (x == NULL) {
-            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: item %d of \"%s\" is not a tensor", what, i, name);
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: item %d of \"%s\" is %s, expected a tensor", what,
+                    i, name, ht__value_kind_name(ht_value_at(list, i)));
             return NULL;
         }
         x = average(x);

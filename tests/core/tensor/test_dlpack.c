@@ -284,7 +284,7 @@ static void test_misuse(void **state)
                          "dtype has");
     lent->dl_tensor.dtype.bits = 8;
     lent->dl_tensor.device.type = 12;
-    HT_TEST_EXPECT_ERROR(ht_from_dlpack(lent), HT_ERR_DEVICE, "device type 12");
+    HT_TEST_EXPECT_ERROR(ht_from_dlpack(lent), HT_ERR_DEVICE, "device_type is 12");
     lent->dl_tensor.ndim = 9;
     HT_TEST_EXPECT_ERROR(ht_from_dlpack(lent), HT_ERR_SHAPE,
                          "the DLPack tensor has 9 axes, expected 0 to 8");

@@ -341,7 +341,7 @@ static void test_misuse(void **state)
     (void)state;
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
     assert_int_equal(ht_module_add(net, "left", NULL, ht_nn_relu()), HT_ERR_ARGUMENT);
-    nn_assert_error("ht_module_add: Pair already has 'left'");
+    nn_assert_error("ht_module_add: name is 'left', expected one that Pair does not have");
     assert_int_equal(ht_module_add(net, "a.b", NULL, ht_nn_relu()), HT_ERR_ARGUMENT);
     nn_assert_error("ht_module_add: name is 'a.b', expected one that is not empty and has no "
                     "'.' or '/'");

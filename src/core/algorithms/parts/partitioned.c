@@ -113,13 +113,13 @@ static ht_status check_local(const ht_partitioned *from)
     local = from->local->body;
     if (local->dtype != from->dtype)
         return ht__error_set(HT_ERR_DTYPE,
-                             "%s: the local tensor is %s, but its description says %s", from_what,
-                             ht_dtype_name(local->dtype), ht_dtype_name(from->dtype));
+                             "%s: partitioned.local is %s, expected %s as in the description",
+                             from_what, ht_dtype_name(local->dtype), ht_dtype_name(from->dtype));
     if (ht__same_shape(local->ndim, local->lshape, from->ndim, part->shape))
         return HT_SUCCESS;
-    return ht__error_set(HT_ERR_SHAPE, "%s: the local tensor is %s, but its description says %s",
-                         from_what, ht__shape_str(local->ndim, local->lshape),
-                         ht__shape_str(from->ndim, part->shape));
+    return ht__error_set(
+        HT_ERR_SHAPE, "%s: partitioned.local is %s, expected %s as in the description", from_what,
+        ht__shape_str(local->ndim, local->lshape), ht__shape_str(from->ndim, part->shape));
 }
 
 static ht_status check(const ht_partitioned *from, int *split)

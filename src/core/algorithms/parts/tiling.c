@@ -312,7 +312,7 @@ static ht_tensor *view_of(const char *what, const ht_tiles *tiles, const int64_t
     if (!ht__body_same_shape(tiles->body, tiles->x->body) ||
         !ht__body_same_slabs(tiles->body, tiles->x->body)) {
         HT_FAIL(NULL, HT_ERR_STATE,
-                "%s: the shape or the slabs of the tensor have changed since its tiling was made",
+                "%s: tiles has a tensor of another shape or slabs, expected those at its making",
                 what);
         return NULL;
     }

@@ -62,8 +62,9 @@ static ht_status check_tensor(const job *j, const char *name, const ht_tensor *x
         return ht__error_set(HT_ERR_ARGUMENT, "%s: \"%s\" is not a tensor", j->what, name);
     body = x->body;
     if (body->comm->size > 1 && !ht__comm_compatible(body->comm, j->comm))
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: \"%s\" is on another communicator", j->what,
-                             name);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: \"%s\" is on another communicator, expected that of the call",
+                             j->what, name);
     if (ht__safetensors_type_for(body->dtype) == NULL)
         return ht__error_set(HT_ERR_DTYPE, "%s: \"%s\" is %s, which the format lacks", j->what,
                              name, ht_dtype_name(body->dtype));

@@ -235,7 +235,7 @@ ht_status ht_meshgrid(int count, ht_tensor *const xs[], bool xy, ht_tensor *grid
         HT_IS_NULL_ON(xs[0]->body->comm, grids, what, "grids"))
         return ht_error_get(NULL);
     if (count > HT_MAX_NDIM)
-        return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: %d operands, expected at most %d",
+        return HT_FAIL(xs[0]->body->comm, HT_ERR_ARGUMENT, "%s: count is %d, expected at most %d",
                        what, count, HT_MAX_NDIM);
     for (int i = 0; i < count; i++) {
         const ht_body *x = xs[i]->body;

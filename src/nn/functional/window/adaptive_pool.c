@@ -122,7 +122,7 @@ static bool check(const char *what, const ht_tensor *x, const int64_t length[])
         }
         if (body->shape[2 + i] > 0)
             continue;
-        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s: axis %d has no elements", what,
+        HT_FAIL(body->comm, HT_ERR_SHAPE, "%s: x is %s, expected elements along axis %d", what,
                 ht__shape_str(body->ndim, body->shape), 2 + i);
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Unflatten: several axes in the place of one. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,8 @@ static bool check_product(const ht_body *x, int axis, int ndim, const int64_t sh
     if (fits)
         return true;
     HT_FAIL(x->comm, HT_ERR_SHAPE,
-            "ht_unflatten: axis %d of x %s does not unflatten into the shape %s", axis,
-            ht__shape_str(x->ndim, x->shape), ht__shape_str(ndim, shape));
+            "ht_unflatten: shape is %s, expected one with %" PRId64 " elements",
+            ht__shape_str(ndim, shape), x->shape[axis]);
     return false;
 }
 

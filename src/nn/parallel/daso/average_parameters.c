@@ -11,10 +11,13 @@
 #include "ht/autograd.h"
 #include "ht/averager.h"
 
-static ht_status check_part(const char *what, ht_comm *comm, int index, const ht_tensor *part)
+static ht_status check_part(const char *what, ht_comm *comm, int index, const ht_value *item)
 {
+    const ht_tensor *part = ht_value_as_tensor(item);
+
     if (part == NULL)
-        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: parameter %d is not a tensor", what, index);
+        return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: parameters[%d] is %s, expected a tensor", what,
+                       index, ht__value_kind_name(item));
     if (part->body->split != HT_NONE && part->body->comm->size > 1)
         return HT_FAIL(comm, HT_ERR_ARGUMENT,
                        "%s: parameter %d is split along axis %d, expected a process-local tensor",
@@ -47,11 +50,10 @@ static ht_value *select_parts(const char *what, ht_comm *comm, ht_value *paramet
     }
     for (int i = 0; i < ht_value_count(parameters); i++) {
         ht_value *item = ht_value_at(parameters, i);
-        ht_tensor *part = ht_value_as_tensor(item);
 
-        if (check_part(what, comm, i, part) != HT_SUCCESS)
+        if (check_part(what, comm, i, item) != HT_SUCCESS)
             return NULL;
-        if (!trainable || ht_tensor_requires_grad(part))
+        if (!trainable || ht_tensor_requires_grad(ht_value_as_tensor(item)))
             ht_value_append(parts, item);
     }
     if (ht_value_count(parts) > 0)

@@ -123,8 +123,8 @@ static void test_misuse(void **state)
     ht_tensor_partitioned(numbers(HT_FLOAT32, 1), &description, parts);
     description.dtype = HT_INT64;
     HT_TEST_EXPECT_ERROR(ht_from_partitioned(&description), HT_ERR_DTYPE,
-                         "ht_from_partitioned: the local tensor is float32, but its description "
-                         "says int64");
+                         "ht_from_partitioned: partitioned.local is float32, expected int64 as in "
+                         "the description");
     parts[0].start[0] = 1;
     HT_TEST_EXPECT_ERROR(ht_from_partitioned(&description), HT_ERR_SHAPE,
                          "ht_from_partitioned: part 0 is");

@@ -122,13 +122,11 @@ static void bad_lengths_are_errors(void **state)
 
     (void)state;
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 1, HT_SHAPE(4, 2)), HT_ERR_SHAPE,
-                         "ht_unflatten: axis 1 of x (4, 6) does not unflatten into the shape "
-                         "(4, 2)");
+                         "ht_unflatten: shape is (4, 2), expected one with 6 elements");
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, HT_SHAPE(-1, -1)), HT_ERR_SHAPE,
-                         "ht_unflatten: axis 0 of x (4, 6) does not unflatten into the shape "
-                         "(-1, -1)");
+                         "ht_unflatten: shape is (-1, -1), expected one with 4 elements");
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, HT_SHAPE(0, -1)), HT_ERR_SHAPE,
-                         "does not unflatten into the shape");
+                         "shape is (0, -1), expected one with 4 elements");
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, 0, (int64_t[]){1}), HT_ERR_ARGUMENT,
                          "ht_unflatten: ndim is 0, expected 1 to 7");
     HT_TEST_EXPECT_ERROR(ht_unflatten(x, 0, INT_MAX, (int64_t[]){4}), HT_ERR_ARGUMENT,
