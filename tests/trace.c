@@ -173,7 +173,7 @@ static bool array(struct parser *p, const char *key, int depth)
             p->event = (struct trace_event){0};
         skip_space(p);
         if (depth == 0 && *p->at != '{')
-            return fail(p, "an event is no object");
+            return fail(p, "an event is not an object");
         if (!value(p, key, depth + 1))
             return false;
         if (depth == 0)
@@ -194,7 +194,7 @@ static bool word(struct parser *p)
             return true;
         }
     }
-    return fail(p, "this is no value");
+    return fail(p, "this is not a value");
 }
 
 static bool value(struct parser *p, const char *key, int depth)

@@ -107,7 +107,7 @@ static ht_tensor *windows(struct run *run, ht_tensor *starts)
     return ht_getitem(run->series, HT_KEY(ht_add(ht_expand_dims(starts, 1), places)));
 }
 
-static ht_tensor *foretell(ht_module *model, ht_tensor *rows)
+static ht_tensor *predict(ht_module *model, ht_tensor *rows)
 {
     return ht_forward(model, ht_expand_dims(ht_narrow(rows, 1, 0, WINDOW), 2));
 }
@@ -122,7 +122,7 @@ static double train_step(struct run *run, ht_tensor *rows)
     ht_tensor *loss;
 
     ht_optimizer_zero_grad(run->adam);
-    loss = ht_mse_loss(foretell(run->model, rows), column(rows, WINDOW), HT_MEAN);
+    loss = ht_mse_loss(predict(run->model, rows), column(rows, WINDOW), HT_MEAN);
     ht_backward(loss);
     ht_optimizer_step(run->adam);
     ht_scheduler_step(run->schedule);
@@ -179,7 +179,7 @@ static double test(struct run *run, double *naive)
     double result;
 
     ht_module_eval(run->model);
-    result = error_of(run, foretell(run->model, rows), target);
+    result = error_of(run, predict(run->model, rows), target);
     *naive = error_of(run, column(rows, WINDOW - 1), target);
     ht_set_grad_enabled(grad);
     ht_scope_close(scope);
@@ -196,7 +196,7 @@ static void write_outputs(struct run *run)
 
     ht_module_eval(run->model);
     ht_value_set(map, "inputs", ht_value_tensor(rows));
-    ht_value_set(map, "outputs", ht_value_tensor(ht_detach(foretell(run->net, rows))));
+    ht_value_set(map, "outputs", ht_value_tensor(ht_detach(predict(run->net, rows))));
     ht_safetensors_save(map, values[OUTPUTS], HT_COMM_WORLD);
     ht_scope_close(scope);
 }
@@ -257,7 +257,7 @@ static void close_run(struct run *run)
 
 static const char help[] =
     "usage: [mpirun -n RANKS] series [OPTION]...\n"
-    "Trains an LSTM to foretell the next number of a series, data-parallel over the ranks.\n"
+    "Trains an LSTM to predict the next number of a series, data-parallel over the ranks.\n"
     "  --data FILE     CSV with a number a line; without it, the equation of Mackey and Glass\n"
     "  --epochs N      (20)    --batch N  rows of a step on all ranks, one or more each (32)\n"
     "  --lr X          highest learning rate of the cycle (0.01)\n"

@@ -271,7 +271,7 @@ static void check_row(const struct row *row, int odd_rank, char *failure, size_t
                      ht_status_name((ht_status)most[0]), ht_status_name((ht_status)-most[1]));
         else if ((most[0] == HT_SUCCESS) != (right == 1) && !differs)
             snprintf(failure, room, "%s: %s%s", row->name, ht_status_name((ht_status)most[0]),
-                     right ? " after an error" : " where one rank passes what is wrong");
+                     right ? " after an error" : " where one rank passes a wrong argument");
         ht_error_clear();
         ht_scope_close(scope);
     }

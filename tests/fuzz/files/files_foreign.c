@@ -379,7 +379,7 @@ static ht_tensor *same(ht_module *self, ht_tensor *x)
 }
 
 /* A parameter for each of the objects. */
-static void load_what_is_there(struct files *files, const uint64_t n[])
+static void load_all_objects(struct files *files, const uint64_t n[])
 {
     static const ht_module_type type = {.name = "net", .forward = same};
     int64_t shape = LENGTH;
@@ -408,7 +408,7 @@ static const struct act_row rows[] = {{"add", 5, add},
                                       {"load", 8, load_object},
                                       {"open as rows", 3, open_rows},
                                       {"load as a state", 3, load_state},
-                                      {"load what is there", 6, load_what_is_there},
+                                      {"load all objects", 6, load_all_objects},
                                       {NULL, 0, NULL}};
 
 const struct world world_foreign = {"foreign", rows, begin, NULL, end};

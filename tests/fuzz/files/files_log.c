@@ -280,7 +280,7 @@ static void open_wrongly(struct files *files, const uint64_t n[])
 
 static const struct act_row rows[] = {{"open a log", 4, open_log},
                                       {"add a row", 12, add_row},
-                                      {"add what is no row", 2, add_wrongly},
+                                      {"add something else than a row", 2, add_wrongly},
                                       {"cut the last line", 2, cut_last_line},
                                       {"put another file there", 1, put_another},
                                       {"link the picture", 1, link_picture},

@@ -283,7 +283,7 @@ static void check_loaded(struct files *files, const ht_value *value, const struc
     char why[200];
 
     if (value != NULL && slot != NULL && !value_is_of_id(value, slot->id, why))
-        wrong(files, "what is loaded: %s", why);
+        wrong(files, "the loaded value: %s", why);
 }
 
 static void load_one(struct files *files, const uint64_t n[])
@@ -470,7 +470,7 @@ static void speak(struct files *files, const uint64_t n[])
 
 static const struct act_row rows[] = {{"save", 10, save},
                                       {"save another file", 2, save_something_else},
-                                      {"save what is none", 3, save_wrongly},
+                                      {"save wrongly", 3, save_wrongly},
                                       {"load", 4, load_one},
                                       {"load the newest good one", 5, load_earlier},
                                       {"load as a module's state", 1, load_as_module},

@@ -19,8 +19,8 @@ static const struct variant {
     {"uneven batches, some of no rows", {.uneven = true}},
     {"a schedule", {.schedule = true}},
     {"parameters read between steps", {.reads = true}},
-    {"gradients that are no views", {.own_gradients = true}},
-    {"clipping of gradients that are no views", {.max_norm = 0.05, .own_gradients = true}},
+    {"gradients that are not views", {.own_gradients = true}},
+    {"clipping of gradients that are not views", {.max_norm = 0.05, .own_gradients = true}},
     {"all at once",
      {.micro = 3, .max_norm = 0.05, .tied = true, .uneven = true, .schedule = true, .reads = true}},
 };

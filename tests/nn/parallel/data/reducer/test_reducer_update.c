@@ -348,7 +348,7 @@ static void compare(const char *name, int (*read)(struct held *, double *),
         assert_int_equal(go_on(false, own, read, write, values[1]), count);
         if (memcmp(values[0], values[1], (size_t)count * sizeof(double)) != 0)
             fail_msg("%s%s: non-blocking differs from blocking", name,
-                     own ? " (gradients that are no views)" : "");
+                     own ? " (gradients that are not views)" : "");
     }
 }
 
