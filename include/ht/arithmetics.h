@@ -211,7 +211,7 @@ HT_API ht_status ht_mul_scalar_ext_(ht_tensor *a, ht_number b);
  * split axis is summed, otherwise in the split and slabs of x. */
 HT_API ht_tensor *ht_sum(ht_tensor *x, int axis);
 
-/* ht_sum with options: several axes, kept dimensions, dtype, initial value, `where`.
+/* ht_sum with options: several axes, kept axes, dtype, initial value, `where`.
  *
  * x: as in ht_sum.
  * options: ht/reduction.h; NULL for the defaults.
@@ -233,7 +233,7 @@ HT_API ht_tensor *ht_sum_ext(ht_tensor *x, const ht_reduce_options *options);
  * Result: axes, split, slabs and dtype as those of ht_sum. */
 HT_API ht_tensor *ht_prod(ht_tensor *x, int axis);
 
-/* ht_prod with options: several axes, kept dimensions, dtype, initial value, `where`.
+/* ht_prod with options: several axes, kept axes, dtype, initial value, `where`.
  *
  * x: as in ht_prod.
  * options: ht/reduction.h; NULL for the defaults.

@@ -36,9 +36,9 @@
  *   length that must be the same (HT_ERR_SHAPE). A NULL comm is an error of that rank alone, and
  *   the other ranks wait for it.
  *
- * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along dimension 0, in rank
+ * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along axis 0, in rank
  * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
- * in their length along dimension 0.
+ * in their length along axis 0.
  *
  * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive. Arrays of
  * counts are read before the call returns.
@@ -389,7 +389,7 @@ HT_API ht_status ht_reduce_scatter(ht_comm *comm, ht_tensor *send, ht_tensor *re
  *   runs of elements in row-major order; shapes do not matter. */
 HT_API ht_status ht_alltoall(ht_comm *comm, ht_tensor *send, ht_tensor *recv);
 
-/* Exchanges rows (indices along dimension 0) between all ranks of comm, in rank order.
+/* Exchanges rows (indices along axis 0) between all ranks of comm, in rank order.
  *
  * send: its local part has sum(send_counts) rows.
  * send_counts: send_counts[r] rows go to rank r; at least 0.

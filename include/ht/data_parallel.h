@@ -121,7 +121,7 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
 /* Sets the weight of this rank's next backward pass, for HT_AVERAGE_WEIGHTED.
  *
  * The weight is the number of samples that the loss is a mean of. By default it is the length of
- * dimension 0 of the inputs of forward. A weight must be set if inputs differ in that length: a
+ * axis 0 of the inputs of forward. A weight must be set if inputs differ in that length: a
  * constant of one element next to the batch, for instance. It must also be set if the loss comes
  * from forward passes with different lengths. Otherwise backward fails with HT_ERR_STATE. All ranks
  * get that error when they wait for the averages of this pass, and nothing is updated.
@@ -246,9 +246,9 @@ HT_API ht_join_options ht_join_options_default(void);
  * without it.
  * options: NULL takes the defaults.
  * Collective, agrees.
- * Errors: HT_ERR_STATE for a second join, of this wrapper or of another one that `wrapper` excludes.
- * HT_ERR_UNSUPPORTED for SyncBatchNorm without throw_on_early_termination; HT_ERR_ARGUMENT for
- * options that differ between ranks; those of pending passes.
+ * Errors: HT_ERR_STATE for a second join, of this wrapper or of another one that `wrapper`
+ * excludes. HT_ERR_UNSUPPORTED for SyncBatchNorm without throw_on_early_termination;
+ * HT_ERR_ARGUMENT for options that differ between ranks; those of pending passes.
  * Source: DistributedDataParallel.join. */
 HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options *options);
 

@@ -6,7 +6,7 @@
  *
  * Memory alone is exchanged: this rank's part of a tensor, without history or gradients. The other
  * side sees every write. A graph that has saved the tensor does not see writes of the other side;
- * ht_tensor_mutable_data tells the graph of one. A pending update (ht/data_parallel.h) is completed
+ * ht_tensor_mutable_data tells the graph of one. A due update (ht/data_parallel.h) is completed
  * before the memory is handed out.
  *
  * No call here is collective. Errors of all: HT_ERR_ARGUMENT for NULL. Source: DLPack 1.1,

@@ -75,7 +75,7 @@ HT_API ht_tensor *ht_max_pool2d_ext(ht_tensor *x, const int64_t kernel[2], const
 
 /* 0 with probability p, else x / (1 - p), for each element of x.
  *
- * The mask of an element depends only on seed, draw and the element's index in the global tensor,
+ * The mask of an element depends only on seed, draw and the element's index in the tensor,
  * whatever the ranks and the split. The index is row-major. In a channels-last tensor without a
  * split, it is the index in that order.
  * x: any split.

@@ -163,7 +163,7 @@ HT_API ht_norm_options ht_norm_options_default(void);
  * Source: heat.linalg.norm. */
 HT_API ht_tensor *ht_norm(ht_tensor *x);
 
-/* ht_norm of x with options: the order, the axes and kept dimensions.
+/* ht_norm of x with options: the order, the axes and kept axes.
  *
  * options: NULL means the defaults. Two axes, or no axes with an order and a matrix x, give
  * ht_matrix_norm. Other options give ht_vector_norm along the axis, or of all elements.

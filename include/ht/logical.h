@@ -81,7 +81,7 @@ HT_API ht_tensor *ht_all(ht_tensor *x, int axis);
  * Result: bool; shape and split as those of ht_sum. */
 HT_API ht_tensor *ht_any(ht_tensor *x, int axis);
 
-/* ht_all with options: several axes, kept dimensions.
+/* ht_all with options: several axes, kept axes.
  *
  * x: as in ht_all.
  * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.
@@ -91,7 +91,7 @@ HT_API ht_tensor *ht_any(ht_tensor *x, int axis);
  * Errors: HT_ERR_ARGUMENT if another option is set. */
 HT_API ht_tensor *ht_all_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_any with options: several axes, kept dimensions.
+/* ht_any with options: several axes, kept axes.
  *
  * x: as in ht_any.
  * options: axes, count and keepdims (ht/reduction.h); NULL for the defaults.

@@ -80,8 +80,8 @@ HT_API ht_status ht_optimizer_step_with(ht_optimizer *optimizer, ht_loss_fn *clo
  * norm_type: above 0; INFINITY is the largest element.
  * error_if_nonfinite: true makes an infinite or NaN norm an error, HT_ERR_ARGUMENT.
  * Result: NaN after an error, 0 for an empty list.
- * Errors: HT_ERR_ARGUMENT for a norm_type that is not above 0, a split tensor, NULL, a number, or an
- * entry that is not a tensor. HT_ERR_DTYPE for a tensor that is not floating-point.
+ * Errors: HT_ERR_ARGUMENT for a norm_type that is not above 0, a split tensor, NULL, a number, or
+ * an entry that is not a tensor. HT_ERR_DTYPE for a tensor that is not floating-point.
  * Source: torch.nn.utils.get_total_norm. */
 HT_API double ht_get_total_norm(ht_value *tensors, double norm_type, bool error_if_nonfinite);
 
@@ -171,30 +171,35 @@ HT_API ht_optimizer *ht_optim_data_parallel(ht_optimizer *optimizer, bool blocki
  * nothing. */
 HT_API ht_status ht_optimizer_zero_grad(ht_optimizer *optimizer);
 
-/* Returns the learning rate of the first group of `optimizer`; NaN if it is NULL. */
+/* Returns the learning rate of the first parameter group of `optimizer`; NaN if it is NULL. */
 HT_API double ht_optimizer_lr(const ht_optimizer *optimizer);
 
-/* Sets the learning rate of all groups of `optimizer` to `lr`, from the next step on.
+/* Sets the learning rate of all parameter groups of `optimizer` to `lr`, from the next step on.
  *
  * Errors: HT_ERR_ARGUMENT unless lr is finite and at least 0. */
 HT_API ht_status ht_optimizer_set_lr(ht_optimizer *optimizer, double lr);
 
-/* Returns the number of groups of `optimizer`, 0 if it is NULL. The constructor makes group 0. */
+/* Returns the number of parameter groups of `optimizer`, 0 if it is NULL. The constructor makes
+ * group 0. */
 HT_API int ht_optimizer_group_count(const ht_optimizer *optimizer);
 
-/* Returns the group of parameter `index` of `optimizer`, or -1 if it has no such parameter. */
+/* Returns the parameter group of parameter `index` of `optimizer`, or -1 if it has no such
+ * parameter. */
 HT_API int ht_optimizer_group_of(const ht_optimizer *optimizer, int index);
 
-/* Returns the learning rate of group `group` of `optimizer`, or NaN if it has no such group. */
+/* Returns the learning rate of parameter group `group` of `optimizer`, or NaN if it has no such
+ * group. */
 HT_API double ht_optimizer_group_lr(const ht_optimizer *optimizer, int group);
 
-/* Sets the learning rate of group `group` of `optimizer` to `lr`, from the next step on.
+/* Sets the learning rate of parameter group `group` of `optimizer` to `lr`, from the next step on.
  *
- * Errors: HT_ERR_ARGUMENT if the group does not exist, or unless lr is finite and at least 0. */
+ * Errors: HT_ERR_ARGUMENT if the parameter group does not exist, or unless lr is finite and at
+ * least 0. */
 HT_API ht_status ht_optimizer_set_group_lr(ht_optimizer *optimizer, int group, double lr);
 
-/* Prints a line to `stream` for each group of `optimizer`: the optimizer's name, the number of
- * parameters, the options and the learning rate. NULL prints nothing, without an error. */
+/* Prints a line to `stream` for each parameter group of `optimizer`: the optimizer's name, the
+ * number of parameters, the options and the learning rate. NULL prints nothing, without an
+ * error. */
 HT_API void ht_optimizer_print(const ht_optimizer *optimizer, FILE *stream);
 
 /* Returns the number of parameters (tensors, not elements) of `optimizer` in all groups, 0 if it is
@@ -206,7 +211,7 @@ HT_API int ht_optimizer_parameter_count(const ht_optimizer *optimizer);
  * Parameters are in the order of their lists, group by group. */
 HT_API ht_tensor *ht_optimizer_parameter(const ht_optimizer *optimizer, int index);
 
-/* Returns a state tensor of a parameter, borrowed. Finishes a pending deferred update first.
+/* Returns a state tensor of a parameter, borrowed. Finishes a due update first.
  *
  * optimizer: the owner of the state.
  * index: the index of the parameter (ht_optimizer_parameter).
@@ -218,8 +223,8 @@ HT_API ht_tensor *ht_optimizer_state(ht_optimizer *optimizer, int index, const c
 /* Returns the number of steps of `optimizer` so far, 0 if it is NULL. */
 HT_API int64_t ht_optimizer_steps(const ht_optimizer *optimizer);
 
-/* Returns the state of `optimizer` as a map, as torch's state_dict does. Finishes a pending
- * deferred update first.
+/* Returns the state of `optimizer` as a map, as torch's state_dict does. Finishes a due update
+ * first.
  *
  *     "optimizer":    {"Adam": 1}
  *     "step":         calls of step() so far
@@ -235,8 +240,7 @@ HT_API ht_value *ht_optimizer_state_dict(ht_optimizer *optimizer);
 
 /* Loads a state of ht_optimizer_state_dict: copies its tensors, and takes its options and rates.
  *
- * Finishes a pending deferred update first. Under a data-parallel wrapper, every rank loads the
- * same state.
+ * Finishes a due update first. Under a data-parallel wrapper, every rank loads the same state.
  *
  * optimizer: of the same kind, with the same groups and parameters; unchanged if the state does not
  * fit.

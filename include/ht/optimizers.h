@@ -2,7 +2,7 @@
  *
  * The optimizers. ht/optim.h steps them.
  *
- * In the formulas, p is a parameter, lr the learning rate of its group and g = gradient +
+ * In the formulas, p is a parameter, lr the learning rate of its parameter group and g = gradient +
  * weight_decay p. With maximize, g = -gradient + weight_decay p. In AdamW, g has no weight decay.
  * Running means and sums start at 0 unless a block says otherwise.
  *

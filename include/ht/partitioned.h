@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exchange of distributed tensors with other libraries: a description of the part of each rank, and
+ * Exchange of split tensors with other libraries: a description of the part of each rank, and
  * this rank's part, which is not copied. Source: heat.DNDarray.__partitioned__,
  * heat.from_partitioned. */
 #ifndef HT_PARTITIONED_H
@@ -17,7 +17,7 @@ typedef struct ht_partition {
     int location; /* rank that has this part */
 } ht_partition;
 
-/* A distributed tensor, described by the parts of its ranks. */
+/* A split tensor, described by the parts of its ranks. */
 typedef struct ht_partitioned {
     int ndim;
     ht_dtype dtype;

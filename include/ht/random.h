@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counter-based random numbers (Philox 4x32-10), keyed by (seed, draw, global element index). The
- * same seed gives the same global tensor on any number of ranks and for every split.
+ * same seed gives the same tensor on any number of ranks and for every split.
  *
  * Each communicator counts its own draws, one for each call: a draw on a part of the ranks does not
  * move the count of other communicators. Draw n has the same numbers on each communicator. Seed and

@@ -54,8 +54,8 @@ HT_API ht_tensor *ht_round_ext(ht_tensor *x, int decimals);
  * Errors: HT_ERR_ARGUMENT if fraction or whole is NULL. */
 HT_API ht_status ht_modf(ht_tensor *x, ht_tensor **fraction, ht_tensor **whole);
 
-/* |x|. Complex numbers give the dtype of their parts. The least integer stays the same. The gradient
- * at 0 is 0. */
+/* |x|. Complex numbers give the dtype of their parts. The least integer stays the same. The
+ * gradient at 0 is 0. */
 HT_API ht_tensor *ht_abs(ht_tensor *x);
 
 /* |x|, where integers and bool give float32; not for complex numbers. */

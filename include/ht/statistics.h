@@ -5,7 +5,7 @@
  * Parameters that many functions share:
  *     axis: the reduced axis, which the result lacks. A negative axis counts from the end; HT_NONE
  *     reduces all axes.
- *     options: several axes, kept dimensions and more (ht/reduction.h); NULL: the defaults.
+ *     options: several axes, kept axes and more (ht/reduction.h); NULL: the defaults.
  *
  * Collective when the split axis is reduced: the result then has no split. Otherwise nothing
  * travels, and the result has the split of x, which follows its axis. Comments name the exceptions
@@ -28,7 +28,7 @@ HT_BEGIN_DECLS
  * Result: the dtype of x; float32 for integers and bool. */
 HT_API ht_tensor *ht_mean(ht_tensor *x, int axis);
 
-/* ht_mean of x with options: several axes, kept dimensions, dtype and `where`. Differentiable. */
+/* ht_mean of x with options: several axes, kept axes, dtype and `where`. Differentiable. */
 HT_API ht_tensor *ht_mean_ext(ht_tensor *x, const ht_reduce_options *options);
 
 /* Returns the variance of x along axis: the mean of |x - mean|^2, as in NumPy. torch.var divides by
@@ -42,11 +42,11 @@ HT_API ht_tensor *ht_var(ht_tensor *x, int axis);
  * dtype. Differentiable. */
 HT_API ht_tensor *ht_std(ht_tensor *x, int axis);
 
-/* ht_var of x with options: several axes, kept dimensions, dtype, ddof and `where`. Differentiable.
+/* ht_var of x with options: several axes, kept axes, dtype, ddof and `where`. Differentiable.
  */
 HT_API ht_tensor *ht_var_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_std of x with options: several axes, kept dimensions, dtype, ddof and `where`. Differentiable.
+/* ht_std of x with options: several axes, kept axes, dtype, ddof and `where`. Differentiable.
  */
 HT_API ht_tensor *ht_std_ext(ht_tensor *x, const ht_reduce_options *options);
 
@@ -64,11 +64,11 @@ HT_API ht_tensor *ht_max(ht_tensor *x, int axis);
  * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_min(ht_tensor *x, int axis);
 
-/* ht_max of x with options: several axes, kept dimensions and an initial value. With an initial
+/* ht_max of x with options: several axes, kept axes and an initial value. With an initial
  * value x may be empty. */
 HT_API ht_tensor *ht_max_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_min of x with options: several axes, kept dimensions and an initial value. With an initial
+/* ht_min of x with options: several axes, kept axes and an initial value. With an initial
  * value x may be empty. */
 HT_API ht_tensor *ht_min_ext(ht_tensor *x, const ht_reduce_options *options);
 
@@ -111,12 +111,12 @@ HT_API ht_tensor *ht_argmax(ht_tensor *x, int axis);
  * Errors: HT_ERR_SHAPE if the axis has no elements, HT_ERR_DTYPE for a complex x. */
 HT_API ht_tensor *ht_argmin(ht_tensor *x, int axis);
 
-/* ht_argmax of x with options: several axes and kept dimensions.
+/* ht_argmax of x with options: several axes and kept axes.
  *
  * Result: for several axes, the position inside these in row-major order. */
 HT_API ht_tensor *ht_argmax_ext(ht_tensor *x, const ht_reduce_options *options);
 
-/* ht_argmin of x with options: several axes and kept dimensions.
+/* ht_argmin of x with options: several axes and kept axes.
  *
  * Result: for several axes, the position inside these in row-major order. */
 HT_API ht_tensor *ht_argmin_ext(ht_tensor *x, const ht_reduce_options *options);
@@ -241,7 +241,7 @@ typedef enum ht_interpolation {
  * complex x. */
 HT_API ht_tensor *ht_percentile(ht_tensor *x, double q, int axis);
 
-/* ht_percentile of x along axis with options: several q, the interpolation and kept dimensions.
+/* ht_percentile of x along axis with options: several q, the interpolation and kept axes.
  *
  * q: count numbers in any order; the results for them stand along a first axis of length count,
  * also for one.
@@ -261,7 +261,7 @@ HT_API ht_tensor *ht_percentile_ext(ht_tensor *x, int count, const double q[], i
  * Source: numpy.quantile, torch.quantile. */
 HT_API ht_tensor *ht_quantile(ht_tensor *x, double q, int axis);
 
-/* ht_quantile of x along axis with options: several q, the interpolation and kept dimensions.
+/* ht_quantile of x along axis with options: several q, the interpolation and kept axes.
  *
  * count, q, method, keepdims: as in ht_percentile_ext.
  * Result: as of ht_percentile_ext.

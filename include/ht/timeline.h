@@ -21,7 +21,7 @@ HT_BEGIN_DECLS
 typedef struct ht_timeline_times {
     double wall, compute;     /* the sums above */
     double forward, backward; /* of modules; of backward passes */
-    double update;            /* ht_optimizer_step and deferred updates */
+    double update;            /* ht_optimizer_step and due updates */
     double program;           /* outside all spans of the library: losses, the program's own work */
     double exposed;           /* waiting for the exchange of gradients */
     double moving;            /* adding and sending for that exchange, instead of computing */

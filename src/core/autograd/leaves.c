@@ -87,7 +87,7 @@ ht_status ht__leaf_reach(ht_node_queue *queue, ht_grad_meta *leaf, ht_tensor *gr
 
     if (!leaf->requires_grad)
         return HT_SUCCESS;
-    status = ht__grad_await(leaf); /* a deferred update may still need the gradient there */
+    status = ht__grad_await(leaf); /* a due update may still need the gradient there */
     if (status != HT_SUCCESS)
         return status;
     if (leaf->leaf != NULL && !ht__body_fits(grad->body, leaf->leaf->body))

@@ -39,7 +39,7 @@ void ht__storage_put_away(ht_storage *storage, const char *name);
 bool ht__storage_bring_back(ht_storage *storage);
 const char *ht__storage_away(const ht_storage *storage); /* its name; NULL: its memory is there */
 
-/* A guard: these bytes of a storage are still to be written (by a deferred update, or an average on
+/* A guard: these bytes of a storage are still to be written (by a due update, or an average on
  * its way). bring is called before any code gets their address or version, with the bytes begin ...
  * end - 1 that are asked for; in_parts: the rest may come later. It takes the guard away, or writes
  * through bodies that are `inside`. A storage's end takes its guards away. */
