@@ -2,9 +2,10 @@
  *
  * The caching allocator of a device. Freed memory is kept by size class and handed out again, so
  * that a training step in its steady state asks the system for nothing. Classes are powers of two
- * with three steps between them: at most a fifth of a block is unused. The memory in use and the free
- * blocks together are at most twice the peak in use, or HELD_ANYWAY. At this limit a larger free
- * block serves, or blocks of the classes that were not used for longest are given back. */
+ * with three steps between them: at most a fifth of a block is unused. The memory in use and the
+ * free blocks together are at most twice the peak in use, or HELD_ANYWAY. At this limit, blocks of
+ * the classes that were not used for longest are given back. A loop over more sizes than fit asks
+ * the system each time. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -138,24 +139,6 @@ static bool may_hold(const ht_device_memory *now, size_t bytes)
     return in_use + now->cached <= (2 * peak > HELD_ANYWAY ? 2 * peak : HELD_ANYWAY);
 }
 
-/* Under the lock. A free block of up to twice the size of the class, before blocks are given back; NULL:
- * there is none. *got: its size. */
-static void *take_larger(ht_cache *cache, int class, size_t *got)
-{
-    const size_t most = 2 * class_bytes(class);
-
-    for (int larger = class + 1; larger < CLASSES && class_bytes(larger) <= most; larger++) {
-        void *memory = take_cached(cache, larger);
-
-        if (memory != NULL) {
-            cache->free[larger].used = cache->clock;
-            *got = class_bytes(larger);
-            return memory;
-        }
-    }
-    return NULL;
-}
-
 /* Under the mutex. Makes room for `bytes` more. */
 static void trim_cache(ht_device *device, size_t bytes)
 {
@@ -216,8 +199,6 @@ void *ht__device_alloc(ht_device *device, size_t bytes, size_t *got)
     lock(cache);
     cache->free[class].used = ++cache->clock;
     memory = take_cached(cache, class);
-    if (memory == NULL && !may_hold(&cache->statistics, *got))
-        memory = take_larger(cache, class, got);
     if (memory != NULL)
         count(&cache->statistics, *got);
     unlock(cache);

@@ -93,22 +93,6 @@ static void the_cache_is_at_most_as_large_as_the_peak(void **state)
     ht_device_empty_cache(fifth);
 }
 
-/* Their classes are larger together than the cache may be. */
-static void sizes_in_turn_find_memory(void **state)
-{
-    static const int64_t sizes[] = {320 << 20, 256 << 20, 208 << 20};
-    ht_device *fifth = ht_device_get("cpu:5");
-    ht_device_memory before, after;
-
-    (void)state;
-    for (int i = 0; i < 30; i++) {
-        ht_release(ht_empty_ext(1, &sizes[i % 3], HT_INT8, HT_NONE, fifth, HT_COMM_SELF));
-        ht_device_get_memory(fifth, i == 5 ? &before : &after);
-    }
-    assert_int_equal(after.missed, before.missed);
-    ht_device_empty_cache(fifth);
-}
-
 static void waiting_for_a_device_reports_its_faults(void **state)
 {
     (void)state;
@@ -259,7 +243,6 @@ HT_TEST_SUITE(test_device, cmocka_unit_test(virtual_devices_account_for_themselv
               cmocka_unit_test(freed_memory_is_handed_out_again),
               cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
               cmocka_unit_test(the_cache_is_at_most_as_large_as_the_peak),
-              cmocka_unit_test(sizes_in_turn_find_memory),
               cmocka_unit_test(waiting_for_a_device_reports_its_faults),
               cmocka_unit_test(a_module_backend_computes_and_travels),
               cmocka_unit_test(positions_are_global_on_any_device),
