@@ -27,12 +27,22 @@ struct operation {
 static char failure[512];
 static int rank, size;
 
+/* A split of the world ends the engines of earlier ones that the program has released. */
+static ht_comm *comms[ENGINES];
+
+static void release_comms(void)
+{
+    for (int i = 0; i < ENGINES; i++) {
+        ht_release(comms[i]);
+        comms[i] = NULL;
+    }
+}
+
 /* With 1, 2 or 3 ranks on a node, or all; with shared memory or without. */
 static ht_exchange *engine(int which)
 {
     static ht_exchange *made[ENGINES];
     char text[2] = {(char)('0' + which / 2), '\0'};
-    ht_comm *comm;
 
     if (made[which] != NULL)
         return made[which];
@@ -40,9 +50,9 @@ static ht_exchange *engine(int which)
         setenv("HT_EXCHANGE", "messages", true);
     if (which / 2 > 0)
         setenv("HT_RANKS_PER_NODE", text, true);
-    comm = ht_comm_split(HT_COMM_WORLD, 0, rank);
-    made[which] = ht__exchange_get(comm, HT_PURPOSE_REDUCER); /* keeps it */
-    ht_release(comm);
+    comms[which] = ht_comm_split(HT_COMM_WORLD, 0, rank);
+    made[which] = ht__exchange_get(comms[which], HT_PURPOSE_REDUCER);
+    ht__at_finalize(release_comms);
     unsetenv("HT_RANKS_PER_NODE");
     unsetenv("HT_EXCHANGE");
     return made[which];
