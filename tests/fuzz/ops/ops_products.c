@@ -203,11 +203,12 @@ static struct outcome call_vecdot(struct run *run, const struct statement *s)
     return made(ht_vecdot(tensor_of(run, s, 0), tensor_of(run, s, 1), (int)s->n[0], s->n[1] != 0));
 }
 
-/* a b, each element rounded. */
+/* a b, each element rounded; integers and bool as int64. */
 static struct array products(struct run *run, const struct array *a, const struct array *b,
                              int ndim, const int64_t shape[])
 {
-    const ht_dtype dtype = promote(a->dtype, b->dtype);
+    const ht_dtype promoted = promote(a->dtype, b->dtype);
+    const ht_dtype dtype = kind_of(promoted) <= KIND_INT ? HT_INT64 : promoted;
     struct array c = array_new(dtype, ndim, shape);
 
     for (int64_t i = 0; i < array_size(&c); i++) {
