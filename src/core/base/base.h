@@ -33,10 +33,10 @@ extern _Thread_local const char *ht__layer;
  * the place of those that it is made of; the outermost function stays. A literal. Not around calls
  * of the program's own functions. */
 #define HT_NAMED(what) \
-    __attribute__((cleanup(ht__named_end))) const char *const named_ = ht__named(what)
+    __attribute__((cleanup(ht__named_end), unused)) const char *const named_ = ht__named(what)
 /* Around calls of the program's own functions: their messages name what they call. */
 #define HT_UNNAMED() \
-    __attribute__((cleanup(ht__named_end))) const char *const named_ = ht__unnamed()
+    __attribute__((cleanup(ht__named_end), unused)) const char *const named_ = ht__unnamed()
 const char *ht__named(const char *what);
 const char *ht__unnamed(void);
 void ht__named_end(const char *const *outer);
