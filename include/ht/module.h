@@ -202,8 +202,8 @@ HT_API int64_t ht_module_parameter_count(ht_module *module);
 /* Returns the number of children of module, without those further below; 0 for NULL. */
 HT_API int ht_module_child_count(const ht_module *module);
 
-/* Returns child number index of module, borrowed; NULL, without an error, if there is no such child
- * or module is NULL.
+/* Returns the child of module at index, borrowed. Returns NULL, without an error, if index is out of
+ * range or module is NULL.
  *
  * index: from 0, in order of registration.
  * name: set to the child's name, borrowed, and unchanged if there is none; NULL: not wanted. */

@@ -58,8 +58,8 @@ ht_comm *ht__comm_in_use(const char *what); /* as ht_get_comm, for a public func
 MPI_Comm ht__comm_private(ht_comm *comm, ht_purpose purpose);
 
 /* As ht_comm_split, for an object that divides its communicator in the same way each time it is made.
- * The part is kept with `comm`, and all such objects share it, because MPI frees a communicator late:
- * one for each object would be a leak. family: a literal; all
+ * The part is kept with `comm`, and all such objects share it, because MPI frees a communicator
+ * late: one for each object would be a leak. family: a literal; all
  * ranks pass the same one, and the same size. The two decide color and key. Collective on first
  * use. Result: retained. */
 ht_comm *ht__comm_part(ht_comm *comm, const char *family, int size, int color, int key);

@@ -222,7 +222,8 @@ static ht_status read_state(ht_module *module, const ht_value *state, struct cou
     return counters->status;
 }
 
-/* On another number of ranks all ranks continue with the seed that they shared, after the largest draw. */
+/* On another number of ranks, all ranks continue with the seed that they shared, after the largest
+ * draw. */
 static ht_status share_pair(ht_comm *comm, const char *key, struct pair *pair)
 {
     int64_t all[] = {pair->largest[SEED], pair->largest[DRAW], pair->least};
