@@ -84,7 +84,10 @@ static void the_cache_is_at_most_as_large_as_the_peak(void **state)
 
     (void)state;
     for (int64_t bytes = 1 << 20; bytes < 200 << 20; bytes += bytes / 5) {
-        ht_release(ht_empty_ext(1, &bytes, HT_INT8, HT_NONE, fifth, HT_COMM_SELF));
+        ht_scope *scope = ht_scope_open();
+
+        ht_empty_ext(1, &bytes, HT_INT8, HT_NONE, fifth, HT_COMM_SELF);
+        ht_scope_close(scope);
         ht_device_get_memory(fifth, &memory);
         assert_true(memory.cached > 0);
         assert_true(memory.in_use + memory.cached <= 2 * memory.peak ||
