@@ -10,21 +10,36 @@ typedef struct line {
     int64_t index[HT_MAX_NDIM];
 } line;
 
+enum { BLOCK = 8 }; /* elements between two questions for the end */
+
 /* No branch depends on random data: a place is written, and counts if the element is set. `left` is
  * the room there is. */
+static int64_t find_in_vector(const ht_nonzero_call *c, int64_t *at, int64_t left)
+{
+    const uint8_t *mask = c->mask.data;
+    const int64_t n = c->shape[0], step = c->stride[0], first = c->start[0];
+    int64_t found = 0, i = 0;
+
+    for (; i + BLOCK <= n && found + BLOCK <= left; i += BLOCK) {
+        for (int k = 0; k < BLOCK; k++, mask += step) {
+            at[found] = first + i + k;
+            found += *mask != 0;
+        }
+    }
+    for (; i < n && found < left; i++, mask += step) {
+        at[found] = first + i;
+        found += *mask != 0;
+    }
+    return found;
+}
+
+/* As find_in_vector, with the indices of all axes. */
 static int64_t find_in_line(const ht_nonzero_call *c, const line *l, int64_t *at, int64_t left)
 {
     const int last = c->ndim - 1;
     const int64_t n = c->shape[last], step = c->stride[last], first = c->start[last];
     int64_t found = 0;
 
-    if (c->ndim == 1) {
-        for (int64_t i = 0; i < n && found < left; i++) {
-            at[found] = first + i;
-            found += l->mask[i * step] != 0;
-        }
-        return found;
-    }
     for (int64_t i = 0; i < n && found < left; i++) {
         int64_t *row = at + found * c->ndim;
 
@@ -55,6 +70,10 @@ static int nonzero(void *stream, const ht_kernel_call *call)
     int64_t *at = c->at.data, found = 0;
 
     (void)stream;
+    if (c->ndim == 1) {
+        find_in_vector(c, at, c->count);
+        return 0;
+    }
     do
         found += find_in_line(c, &l, at + found * c->ndim, c->count - found);
     while (found < c->count && next_line(c, &l));
