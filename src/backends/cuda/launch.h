@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 enum { HT_CUDA_THREADS = 256 }; /* of a block */
+/* Bytes of the scores that attention computes at a time: enough that a product fills the device. */
+enum { HT_CUDA_ATTENTION_TILE = 64 << 20 };
 
 #define HT_CUDA_UNROLL           _Pragma("unroll")
 #define HT_CUDA_ROLLED           _Pragma("unroll 1")

@@ -11,7 +11,8 @@
 #include <functional>
 #include <stdint.h>
 
-enum { HT_CUDA_THREADS = 16 }; /* few, because a launch costs a call for each */
+enum { HT_CUDA_THREADS = 16 };             /* few, because a launch costs a call for each */
+enum { HT_CUDA_ATTENTION_TILE = 4 << 20 }; /* so that small operands have several tiles */
 
 #define __global__
 #define __device__

@@ -10,9 +10,7 @@
 
 #include "backends/cuda/dtypes.h"
 
-/* The bytes of a tile: enough that a product fills the device. A row is taken alone, up to the second
- * limit. */
-#define TILE_BYTES ((int64_t)64 << 20)
+/* A row of scores of more bytes than a tile is taken alone, up to this limit. */
 #define MOST_BYTES ((int64_t)1 << 30)
 
 /* Scores (batches, rows, s), from matrix b and row `row` on: several complete matrices, or some
@@ -35,9 +33,10 @@ static bool first_tile(const ht_attention_call *a, int64_t size, attention_tile 
     if (a->batch == 0 || a->l == 0 || a->s == 0 || a->e == 0 || a->ev == 0 ||
         a->batch > INT32_MAX || row_bytes > MOST_BYTES)
         return false;
-    t->rows = at_most(a->l, TILE_BYTES / row_bytes);
+    t->rows = at_most(a->l, HT_CUDA_ATTENTION_TILE / row_bytes);
     t->rows = t->rows > 1 ? t->rows : 1;
-    t->batches = t->rows < a->l ? 1 : at_most(a->batch, TILE_BYTES / (row_bytes * a->l));
+    t->batches = t->rows < a->l ? 1
+                                : at_most(a->batch, HT_CUDA_ATTENTION_TILE / (row_bytes * a->l));
     t->batches = t->batches > 1 ? t->batches : 1;
     return true;
 }

@@ -84,10 +84,12 @@ static bool loads(bool *same)
     return loaded;
 }
 
+/* On several ranks, which take longer, each fifth byte. */
 static void each_damaged_byte_is_found_or_harmless(void **state)
 {
     /* a little-endian float of 4 bytes, whose description may become that of other numbers */
     static const unsigned char type[] = {0x11, 0x20, 0x1f, 0, 4, 0, 0, 0};
+    const long step = ht_test_size == 1 ? 1 : 5;
     long values, described;
     int64_t refused = 0;
 
@@ -96,7 +98,7 @@ static void each_damaged_byte_is_found_or_harmless(void **state)
     read_good();
     values = find_values();
     described = find(type, sizeof type);
-    for (long i = 0; i < size && i < 4096; i++) {
+    for (long i = 0; i < size && i < 4096; i += step) {
         bool same, loaded;
 
         if (i >= values && i < values + (long)VALUES)
@@ -109,7 +111,7 @@ static void each_damaged_byte_is_found_or_harmless(void **state)
         refused += !loaded;
         bytes[i] = good[i];
     }
-    assert_in_range(refused, 200, size);
+    assert_in_range(refused, 200 / step, size);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     if (ht_test_rank == 0)
         unlink(path);

@@ -154,7 +154,7 @@ static void any_byte_may_be_damaged(void **state)
 
     (void)state;
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
-    for (int i = 0; i < front; i++) {
+    for (int i = 0; i < front; i += ht_test_size == 1 ? 1 : 4) {
         for (int k = 0; k < (ht_test_size == 1 ? 3 : 1); k++) {
             memcpy(file, golden_safetensors, sizeof file);
             file[i] ^= masks[k];
@@ -162,7 +162,7 @@ static void any_byte_may_be_damaged(void **state)
             load_damaged();
         }
     }
-    for (size_t length = 0; length < sizeof file; length += 7) {
+    for (size_t length = 0; length < sizeof file; length += ht_test_size == 1 ? 7 : 29) {
         write_bytes(path, golden_safetensors, length);
         load_damaged();
     }

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CNN of the MNIST example, without dropout: P ranks on their parts of each batch against one
    rank on the complete batch. Float64 never reaches oneDNN, so float32 is tested against oneDNN's
-   accuracy. */
+   accuracy. Many steps in float64 have a quarter of the channels. */
 #include <math.h>
 
 #include "core/tensor/tensor.h"
@@ -14,14 +14,15 @@
 
 enum { BATCH = 12, SIDE = 28 };
 
-static ht_module *new_cnn(ht_dtype dtype)
+static ht_module *new_cnn(int channels, ht_dtype dtype)
 {
     ht_nn_seed(3);
     ht_module *net = ht_nn_sequential(
         10,
-        (ht_module *[]){ht_nn_conv2d(1, 32, 3), ht_nn_relu(), ht_nn_conv2d(32, 64, 3), ht_nn_relu(),
-                        ht_nn_max_pool2d(2), ht_nn_flatten(1), ht_nn_linear(9216, 128),
-                        ht_nn_relu(), ht_nn_linear(128, 10), ht_nn_log_softmax(1)});
+        (ht_module *[]){ht_nn_conv2d(1, channels, 3), ht_nn_relu(),
+                        ht_nn_conv2d(channels, 2 * channels, 3), ht_nn_relu(), ht_nn_max_pool2d(2),
+                        ht_nn_flatten(1), ht_nn_linear(288 * channels, 128), ht_nn_relu(),
+                        ht_nn_linear(128, 10), ht_nn_log_softmax(1)});
 
     assert_int_equal(ht_module_to_dtype(net, dtype), HT_SUCCESS);
     return net;
@@ -79,9 +80,9 @@ static double distance(ht_module *a, ht_module *b)
     return largest;
 }
 
-static double compare(int steps, ht_dtype dtype, bool blocking)
+static double compare(int steps, int channels, ht_dtype dtype, bool blocking)
 {
-    ht_module *whole = new_cnn(dtype), *part = new_cnn(dtype), *dp;
+    ht_module *whole = new_cnn(channels, dtype), *part = new_cnn(channels, dtype), *dp;
     ht_optimizer *one = ht_optim_adadelta(ht_module_parameters(whole), 1, NULL);
     ht_optimizer *many = ht_optim_adadelta(ht_module_parameters(part), 1, NULL);
     int count = BATCH / ht_test_size;
@@ -106,7 +107,7 @@ static void fifty_steps_in_float64_agree_to_1e_10(void **state)
 {
     (void)state;
     for (int blocking = 0; blocking < 2; blocking++) {
-        double found = compare(50, HT_FLOAT64, blocking != 0);
+        double found = compare(50, 8, HT_FLOAT64, blocking != 0);
 
         if (!(found <= 1e-10))
             fail_msg("blocking %d: parameters differ by %g", blocking, found);
@@ -121,7 +122,7 @@ static void five_steps_in_float32_agree_to_1e_4(void **state)
 #endif
 
     for (int blocking = 0; blocking < 2; blocking++) {
-        double found = compare(5, HT_FLOAT32, blocking != 0);
+        double found = compare(5, 32, HT_FLOAT32, blocking != 0);
 
         if (!(found <= 1e-4))
             fail_msg("blocking %d: parameters differ by %g", blocking, found);
