@@ -137,7 +137,7 @@ HT_API ht_status ht_comm_hook_fp16(ht_grad_bucket *bucket, int round, void *stat
 
 /* PowerSGD (Vogels, Karimireddy, Jaggi 2019), computed as in torch's powerSGD_hook.
  *
- * A gradient M is taken as a matrix (n, m): all dimensions but the first are merged. It travels as
+ * A gradient M is taken as a matrix (n, m): all axes but the first are merged. It travels as
  * P (n, r) and Q (m, r) with M ~ P Q' if min_compression_rate (n + m) r < n m. Other gradients
  * travel uncompressed. */
 typedef struct ht_power_sgd ht_power_sgd;

@@ -58,7 +58,7 @@ typedef ht_tensor *ht_transform_fn(ht_tensor *rows, int array, void *user);
  * Errors: the loader fails with HT_ERR_ARGUMENT. */
 HT_API ht_tensor *ht_transform_fail(const char *format, ...) HT_PRINTF(1, 2);
 
-/* Makes a dataset of arrays of equal length in an HDF5 file; dimension 0 indexes the rows.
+/* Makes a dataset of arrays of equal length in an HDF5 file; axis 0 indexes the rows.
  *
  * Opens the file, checks it, and closes it again.
  *

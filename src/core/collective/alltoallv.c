@@ -68,7 +68,7 @@ static bool sides_right(const ht_check *check, const ht_tensor *send, const int6
                        recv->body->lshape + 1))
         return true;
     ht__check_failed(check, HT_ERR_SHAPE,
-                     "send is %s and recv is %s, which may differ in dimension 0 only",
+                     "send is %s and recv is %s, expected shapes that differ along axis 0 only",
                      ht__shape_str(send->body->ndim, send->body->lshape),
                      ht__shape_str(recv->body->ndim, recv->body->lshape));
     return false;

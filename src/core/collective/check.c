@@ -106,8 +106,8 @@ bool ht__check_rows(const ht_check *check, const ht_tensor *part, const ht_tenso
     if (same)
         return true;
     ht__check_failed(check, HT_ERR_SHAPE,
-                     "a part is %s and the complete tensor is %s, which may differ in dimension "
-                     "0 only",
+                     "a part is %s and the complete tensor is %s, expected shapes that differ "
+                     "along axis 0 only",
                      ht__shape_str(a->ndim, a->lshape), ht__shape_str(b->ndim, b->lshape));
     return false;
 }

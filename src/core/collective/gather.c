@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gathers parts of a tensor from all ranks along dimension 0, or deals them out. Parts may have
+ * Gathers parts of a tensor from all ranks along axis 0, or deals them out. Parts may have
  * different lengths there, and the ranks exchange the shapes of their parts. */
 
 #include <inttypes.h>
 
 #include "core/collective/gather.h"
 
-/* The part of a rank. `row`: its lengths except along dimension 0, as one number. */
+/* The part of a rank. `row`: its lengths except along axis 0, as one number. */
 enum { FAILED, ROOT, REDUCTION, DTYPE, ROW, COUNT, WHOLE, RECORD };
 
 static int64_t row_key(const ht_body *part)
@@ -30,20 +30,26 @@ static ht_status compare_records(const char *what, ht_comm *comm, const int64_t 
         total += it[COUNT];
         if (it[ROOT] != all[ROOT])
             return HT_FAIL(comm, HT_ERR_ARGUMENT,
-                           "%s: root is %" PRId64 " on rank 0 and %" PRId64 " on rank %d", what,
-                           all[ROOT], it[ROOT], r);
+                           "%s: root is %" PRId64 " on rank 0 and %" PRId64
+                           " on rank %d, expected the same on all ranks",
+                           what, all[ROOT], it[ROOT], r);
         if (it[REDUCTION] != all[REDUCTION])
-            return HT_FAIL(comm, HT_ERR_ARGUMENT, "%s: op is %s on rank 0 and %s on rank %d", what,
-                           ht__op_name((ht_reduce_op)all[REDUCTION]),
+            return HT_FAIL(comm, HT_ERR_ARGUMENT,
+                           "%s: op is %s on rank 0 and %s on rank %d, expected the same on all "
+                           "ranks",
+                           what, ht__op_name((ht_reduce_op)all[REDUCTION]),
                            ht__op_name((ht_reduce_op)it[REDUCTION]), r);
         if (it[DTYPE] != all[DTYPE])
-            return HT_FAIL(comm, HT_ERR_DTYPE, "%s: the dtype is %s on rank 0 and %s on rank %d",
+            return HT_FAIL(comm, HT_ERR_DTYPE,
+                           "%s: the dtype is %s on rank 0 and %s on rank %d, expected the same on "
+                           "all ranks",
                            what, ht_dtype_name((ht_dtype)all[DTYPE]),
                            ht_dtype_name((ht_dtype)it[DTYPE]), r);
         if (it[ROW] != all[ROW])
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: the parts of ranks 0 and %d differ in more than dimension 0", what,
-                           r);
+                           "%s: the parts of ranks 0 and %d have different shapes, expected shapes "
+                           "that differ along axis 0 only",
+                           what, r);
     }
     for (int r = 0; r < comm->size; r++) {
         int64_t whole = all[(size_t)r * RECORD + WHOLE];

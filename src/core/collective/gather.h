@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of a tensor along dimension 0, in the order of the ranks, and the complete tensor. */
+ * The parts of a tensor along axis 0, in the order of the ranks, and the complete tensor. */
 #ifndef HT_CORE_COLLECTIVE_GATHER_H
 #define HT_CORE_COLLECTIVE_GATHER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reduction whose result stays in parts along dimension 0, which may have different lengths. It
+ * A reduction whose result stays in parts along axis 0, which may have different lengths. It
  * is one MPI_Ireduce_scatter; for counts beyond int it is a series of reductions, each to the rank
  * of its part. */
 

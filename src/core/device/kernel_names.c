@@ -58,8 +58,11 @@ int ht__kernel_add(ht_driver *driver, ht_kernel kernel, ht_dtype dtype, ht_kerne
 {
     if (kernel < 0 || kernel >= HT_KERNEL_LIMIT || names[kernel] == NULL || dtype < 0 ||
         dtype >= HT_DTYPE_COUNT)
-        return (int)ht__error_set(HT_ERR_ARGUMENT, "backend %s: kernel %d or dtype %d is invalid",
-                                  driver->backend.name, kernel, (int)dtype);
+        return (int)ht__error_set(
+            HT_ERR_ARGUMENT,
+            "backend %s: kernel is %d and dtype is %d, expected a kernel that services->kernel "
+            "returned, and an ht_dtype",
+            driver->backend.name, kernel, (int)dtype);
     if (driver->closed)
         return (int)ht__error_set(HT_ERR_STATE,
                                   "backend %s: kernel %s was added after a device was opened",

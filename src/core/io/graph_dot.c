@@ -17,7 +17,8 @@ static ht_status check(ht_tensor *x, const ht_value *names, const char *path)
         return ht_error_get(NULL);
     if (names != NULL && ht_value_get_kind(names) != HT_VALUE_MAP)
         return HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
-                       "%s: names is not a map, expected a map from names to tensors", what);
+                       "%s: names is %s, expected a map from names to tensors", what,
+                       ht__value_kind_name(names));
     if (!ht__needs_grad(x))
         return HT_FAIL(x->body->comm, HT_ERR_STATE,
                        "%s: x depends on nothing that requires a gradient, expected a graph", what);

@@ -137,7 +137,8 @@ static ht_status load(ht_loading *loading, ht_module *module, const ht_value *st
     if (HT_IS_NULL(module, loading->what, "module") || HT_IS_NULL(state, loading->what, "state"))
         return ht_error_get(NULL);
     if (ht_value_get_kind(state) != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: state is not a map", loading->what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: state is %s, expected a map", loading->what,
+                       ht__value_kind_name(state));
     status = ht__module_drain(module);
     if (status != HT_SUCCESS)
         return status;

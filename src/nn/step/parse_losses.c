@@ -51,7 +51,7 @@ static ht_tensor *entry_average(const char *name, const ht_value *entry)
     if (kind == HT_VALUE_LIST)
         return sum_of_averages(name, entry);
     HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: \"%s\" is %s, expected a tensor or a list of tensors", what,
-            name, kind == HT_VALUE_MAP ? "a map" : "a number");
+            name, ht__value_kind_name(entry));
     return NULL;
 }
 
@@ -93,8 +93,8 @@ ht_status ht_parse_losses(ht_value *losses, ht_tensor **total, ht_value **log)
         losses = map;
     }
     if (ht_value_get_kind(losses) != HT_VALUE_MAP)
-        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the losses are neither a map nor a tensor",
-                       what);
+        return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the losses are %s, expected a map or a tensor",
+                       what, ht__value_kind_name(losses));
     ht_value_set(entries, "loss", ht_value_number(0)); /* comes first in the log */
     HT_NAMED(what);
     for (int i = 0; i < ht_value_count(losses) && status == HT_SUCCESS; i++)

@@ -71,8 +71,9 @@ static ht_status check_names(const char *path, int count, const char *const data
     if (good)
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_ARGUMENT,
-                         "%s: path or datasets is NULL, or count is not 1 to %d; count is %d", what,
-                         HT_MAX_ARRAYS, count);
+                         "%s: path, datasets or a name in it is NULL, or count is %d, expected "
+                         "names and a count of 1 to %d",
+                         what, count, HT_MAX_ARRAYS);
 }
 
 static ht_dataset *make(const char *path, int count, const char *const datasets[], ht_comm *comm)

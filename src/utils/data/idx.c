@@ -71,7 +71,8 @@ static ht_status read_header(ht_idx *idx)
             idx->row_bytes *= idx->shape[i];
         if (idx->shape[i] == 0 || idx->row_bytes > (INT64_C(1) << 31))
             return ht__error_set(HT_ERR_FORMAT,
-                                 "ht_idx_to_hdf5: %s: length of dimension %d is %" PRId64,
+                                 "ht_idx_to_hdf5: %s: axis %d has length %" PRId64
+                                 ", expected at least 1, and rows of at most 2^31 bytes",
                                  idx->path, i, idx->shape[i]);
     }
     return HT_SUCCESS;

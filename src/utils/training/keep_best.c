@@ -147,7 +147,8 @@ static ht_status check_ranks(ht_keep_best *best, double metric, int64_t epoch)
     if (status == HT_SUCCESS && memcmp(&first, &mine, sizeof first) != 0)
         status = ht__error_set(HT_ERR_ARGUMENT,
                                "%s: the metric of epoch %" PRId64 " is %.17g on rank 0, that of "
-                               "epoch %" PRId64 " is %.17g on rank %d",
+                               "epoch %" PRId64 " is %.17g on rank %d, expected the same on all "
+                               "ranks",
                                what, first.epoch, first.metric, epoch, metric, best->comm->rank);
     return ht__agree(what, best->comm, status);
 }

@@ -199,7 +199,7 @@ static void test_misuse(void **state)
                                       ht_zeros(HT_SHAPE(ht_test_size), HT_FLOAT32, HT_LOCAL),
                                       (int64_t[MOST]){1, 1, 1, 1, 1, 1, 1, 1}, x,
                                       (int64_t[MOST]){1, 1, 1, 1, 1, 1, 1, 1}),
-                         HT_ERR_SHAPE, "may differ in dimension 0 only");
+                         HT_ERR_SHAPE, "expected shapes that differ along axis 0 only");
 }
 
 HT_TEST_SUITE(test_deals, cmocka_unit_test(test_rows_of_each_dtype),

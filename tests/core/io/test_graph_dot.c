@@ -106,7 +106,8 @@ static void wrong_arguments_are_refused(void **state)
     HT_TEST_EXPECT_ERROR(ht_graph_dot(NULL, NULL, path), HT_ERR_ARGUMENT,
                          "ht_graph_dot: x is NULL");
     HT_TEST_EXPECT_ERROR(ht_graph_dot(x, NULL, NULL), HT_ERR_ARGUMENT, "path is NULL");
-    HT_TEST_EXPECT_ERROR(ht_graph_dot(x, ht_value_list(), path), HT_ERR_ARGUMENT, "not a map");
+    HT_TEST_EXPECT_ERROR(ht_graph_dot(x, ht_value_list(), path), HT_ERR_ARGUMENT,
+                         "names is a list, expected a map");
     HT_TEST_EXPECT_ERROR(ht_graph_dot(ht_detach(x), NULL, path), HT_ERR_STATE, "expected a graph");
     HT_TEST_EXPECT_ERROR(ht_graph_dot(x, NULL, "/nowhere/x.dot"), HT_ERR_IO, "/nowhere/x.dot");
 }

@@ -96,7 +96,8 @@ static void parts_along_different_axes_are_an_error_everywhere(void **state)
                          HT_ERR_ARGUMENT, "ht_array_from_local_ext: split is 1 on rank");
     HT_TEST_EXPECT_ERROR(ht_array_from_local(part, last ? 3 : 2, lshape, HT_FLOAT32, last ? 2 : 0),
                          HT_ERR_SHAPE,
-                         ", that of rank 0 is (2, 2), which may differ along axis 0 only");
+                         ", that of rank 0 is (2, 2), expected shapes that differ along axis 0 "
+                         "only");
     assert_non_null(ht_array_from_local(part, 2, lshape, HT_FLOAT32, last ? -1 : 1));
 }
 

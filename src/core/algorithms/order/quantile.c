@@ -194,8 +194,9 @@ static bool check(const ht_quantiles *r, ht_tensor *x, int *axis)
         return false;
     }
     if (r->count < 0 || (unsigned)r->method > HT_NEAREST) {
-        HT_FAIL(body->comm, HT_ERR_ARGUMENT, "%s: count %d or method %d is invalid", r->what,
-                r->count, (int)r->method);
+        HT_FAIL(body->comm, HT_ERR_ARGUMENT,
+                "%s: count is %d and method is %d, expected at least 0 and an ht_interpolation",
+                r->what, r->count, (int)r->method);
         return false;
     }
     if (r->count > 0 && r->q == NULL) {

@@ -362,11 +362,14 @@ static ht_status check_arguments(const ht_target *target, const ht_value *state,
                                  const ht_checkpoint_options *options)
 {
     if (target->path == NULL || target->path[0] == '\0')
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: path is NULL or empty", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT,
+                             "%s: path is NULL or empty, expected the name of a file",
+                             target->what);
     if (state == NULL && ht_error_get(NULL) != HT_SUCCESS)
         return ht_error_get(NULL);
     if (state == NULL || ht_value_get_kind(state) != HT_VALUE_MAP)
-        return ht__error_set(HT_ERR_ARGUMENT, "%s: state is not a map", target->what);
+        return ht__error_set(HT_ERR_ARGUMENT, "%s: state is %s, expected a map", target->what,
+                             ht__value_kind_name(state));
     if (HT_CHECK_OPTIONS(target->comm, target->what, options, ht_checkpoint_options) != HT_SUCCESS)
         return HT_ERR_ARGUMENT;
     if (options->keep < 1)

@@ -81,7 +81,8 @@ static ht_status fit(ht_file_parts *job, int count, const ht_file_part parts[], 
         shape[axis] = parts[i].shape[axis];
         if (!ht__same_shape(ndim, shape, parts[i].ndim, parts[i].shape))
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: %s is %s and %s is %s, which may differ along axis %d only",
+                           "%s: %s is %s and %s is %s, expected shapes that differ along axis %d "
+                           "only",
                            job->what, parts[0].path, ht__shape_str(ndim, parts[0].shape),
                            parts[i].path, ht__shape_str(parts[i].ndim, parts[i].shape), axis);
     }

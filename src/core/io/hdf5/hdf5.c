@@ -148,8 +148,7 @@ static const char *take_shape(hid_t space, hid_t layout, ht_hdf5_info *info)
         return "has no elements and no shape (a null data space)";
     info->ndim = H5Sget_simple_extent_dims(space, shape, NULL);
     if (info->ndim < 0 || info->ndim > HT_MAX_NDIM) {
-        snprintf(why, sizeof why, "has %d dimensions, at most %d are supported", info->ndim,
-                 HT_MAX_NDIM);
+        snprintf(why, sizeof why, "has %d axes, expected at most %d", info->ndim, HT_MAX_NDIM);
         return why;
     }
     for (int i = 0; i < info->ndim; i++) {

@@ -240,7 +240,8 @@ ht_status ht__safetensors_save(const char *what, const ht_value *tensors, const 
     else if (tensors == NULL)
         status = ht__error_set_null(what, "tensors");
     else
-        status = ht__error_set(HT_ERR_ARGUMENT, "%s: tensors is not a map", what);
+        status = ht__error_set(HT_ERR_ARGUMENT, "%s: tensors is %s, expected a map", what,
+                               ht__value_kind_name(tensors));
     status = ht__agree_end(what, comm, begun, status);
     if (status != HT_SUCCESS)
         return status;

@@ -129,8 +129,8 @@ static ht_status compare_part(const char *what, ht_comm *comm, int rank, const i
     for (int i = 0; i <= first[0]; i++) {
         if (i != split + 1 && theirs[i] != first[i])
             return HT_FAIL(comm, HT_ERR_SHAPE,
-                           "%s: the part of rank %d is %s, that of rank 0 is %s, which may "
-                           "differ along axis %d only",
+                           "%s: the part of rank %d is %s, that of rank 0 is %s, expected "
+                           "shapes that differ along axis %d only",
                            what, rank, ht__shape_str((int)theirs[0], theirs + 1),
                            ht__shape_str((int)first[0], first + 1), split);
     }

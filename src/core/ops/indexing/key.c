@@ -165,8 +165,9 @@ int ht__key_axes_left(const char *what, const ht_body *x, int count, const ht_in
 
     for (int i = 0; i < count; i++) {
         if ((unsigned)key[i].kind > HT_INDEX_NEWAXIS) {
-            HT_FAIL(x->comm, HT_ERR_ARGUMENT, "%s: item %d of the key has the invalid kind %d",
-                    what, i, (int)key[i].kind);
+            HT_FAIL(x->comm, HT_ERR_ARGUMENT,
+                    "%s: the kind of item %d of the key is %d, expected an ht_index_kind", what, i,
+                    (int)key[i].kind);
             return -1;
         }
         ellipses += key[i].kind == HT_INDEX_ELLIPSIS;

@@ -82,8 +82,8 @@ static bool check_axes(const char *what, const ht_tensor *x, const ht_reduce_opt
 {
     *over = (ht_reduce_over){.axes = o->axes == NULL ? UINT32_MAX : 0, .keepdims = o->keepdims};
     if (o->count < 0 || (o->axes == NULL && o->count != 0)) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: options.count is %d%s", what, o->count,
-                o->count < 0 ? "" : ", but options.axes is NULL");
+        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: options.count is %d, expected %s", what,
+                o->count, o->count < 0 ? "at least 0" : "0, because options.axes is NULL");
         return false;
     }
     for (int i = 0; i < o->count; i++) {

@@ -45,7 +45,7 @@ static bool check_options(ht_tensor *const in[], const ht_embedding_bag_options 
     const char *wrong = NULL;
 
     if ((unsigned)o->mode > HT_BAG_MAX)
-        wrong = "mode is invalid";
+        wrong = "mode is invalid, expected an ht_bag_mode";
     else if (o->mode == HT_BAG_MAX && o->scale_grad_by_freq)
         wrong = "scale_grad_by_freq is true, expected false with HT_BAG_MAX";
     else if (o->mode != HT_BAG_SUM && in[SAMPLE_WEIGHTS] != NULL)

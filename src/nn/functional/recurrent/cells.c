@@ -19,7 +19,7 @@ static bool take_state(const char *what, const ht_tensor *x, bool batched, const
         return false;
     body = (*state)->body;
     if (body->dtype != x->body->dtype) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, %s is %s", what,
+        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, %s is %s, expected the same dtype", what,
                 ht_dtype_name(x->body->dtype), name, ht_dtype_name(body->dtype));
         return false;
     }

@@ -100,7 +100,7 @@ static bool take_states(const network *net, const ht_tensor *x, const char *name
         return false;
     body = (*states)->body;
     if (body->dtype != x->body->dtype)
-        return REFUSE(x, HT_ERR_DTYPE, "%s: x is %s, %s is %s", net->what,
+        return REFUSE(x, HT_ERR_DTYPE, "%s: x is %s, %s is %s, expected the same dtype", net->what,
                       ht_dtype_name(x->body->dtype), name, ht_dtype_name(body->dtype));
     if (body->ndim != 3 || body->shape[0] != cells || body->shape[1] != x->body->shape[1] ||
         body->shape[2] != features)

@@ -41,7 +41,7 @@ static bool check_options(const ht_tensor *x, const ht_upsample_options *o)
     const char *wrong = NULL;
 
     if ((unsigned)o->mode > HT_UPSAMPLE_CUBIC)
-        wrong = "mode is invalid";
+        wrong = "mode is invalid, expected an ht_upsample_mode";
     else if (o->align_corners && !linear)
         wrong = "align_corners is set, expected only with linear and cubic modes";
     for (int i = 0; i < x->body->ndim - 2 && wrong == NULL; i++) {

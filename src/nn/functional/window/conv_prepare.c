@@ -66,7 +66,7 @@ static bool check_options(const char *what, int spatial, bool transposed, const 
     const char *wrong = NULL;
 
     if ((unsigned)o->padding_mode > HT_PAD_CIRCULAR)
-        wrong = "padding_mode is invalid";
+        wrong = "padding_mode is invalid, expected an ht_pad_mode";
     else if (transposed && (o->same || o->padding_mode != HT_PAD_CONSTANT))
         wrong = "same or padding_mode is set, expected neither in a transposed convolution";
     for (int i = 0; i < spatial && wrong == NULL; i++) {

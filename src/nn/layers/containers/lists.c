@@ -6,7 +6,7 @@
 
 static ht_tensor *forward(ht_module *self, ht_tensor *x)
 {
-    HT_FAIL(ht_tensor_comm(x), HT_ERR_UNSUPPORTED, "ht_forward: %s has no forward",
+    HT_FAIL(ht_tensor_comm(x), HT_ERR_UNSUPPORTED, "ht_forward: %s has no forward; call its items",
             ht_module_get_type(self)->name);
     return NULL;
 }

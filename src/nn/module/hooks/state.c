@@ -93,8 +93,8 @@ static ht_value *change(const char *what, const struct place *place, ht_hook_kin
         state = changed != NULL ? changed : state;
         if (ht_value_get_kind(state) == HT_VALUE_MAP)
             continue;
-        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the result of a hook of %s is not a map", what,
-                place->module->type->name);
+        HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: the result of a hook of %s is %s, expected a map", what,
+                place->module->type->name, ht__value_kind_name(state));
         return NULL;
     }
     return state;

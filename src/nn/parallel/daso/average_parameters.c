@@ -108,7 +108,7 @@ static ht_status check_ranks(const char *what, ht_comm *comm, const ht_value *pa
         if (r[ELEMENTS] != all[ELEMENTS] || r[DTYPE] != all[DTYPE])
             status = HT_FAIL(comm, HT_ERR_SHAPE,
                              "%s: the parameters have %" PRId64 " elements (%s) on rank 0, %" PRId64
-                             " (%s) on rank %d",
+                             " (%s) on rank %d, expected the same on all ranks",
                              what, all[ELEMENTS], ht_dtype_name((ht_dtype)all[DTYPE]), r[ELEMENTS],
                              ht_dtype_name((ht_dtype)r[DTYPE]), (int)((r - all) / FIELDS));
     ht__free(all);

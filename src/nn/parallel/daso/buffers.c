@@ -74,7 +74,8 @@ static ht_status make_states(const char *what, ht_daso *daso)
 
     if (status == HT_SUCCESS && count != daso->optimizer->count)
         status = ht__error_set(HT_ERR_SHAPE,
-                               "%s: the optimizer has %d parameters on rank 0 and %d on rank %d",
+                               "%s: the optimizer has %d parameters on rank 0 and %d on rank %d, "
+                               "expected the same on all ranks",
                                what, count, daso->optimizer->count, daso->comm->rank);
     status = ht__agree(what, daso->comm, status);
     return status == HT_SUCCESS ? ht__daso_agree_states(what, daso, false) : status;

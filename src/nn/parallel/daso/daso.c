@@ -197,8 +197,9 @@ static ht_status average_loss(const char *what, ht_daso *daso, double *loss, boo
         sum += all[r];
         if (averaged && all[r] != all[0] && !(isnan(all[r]) && isnan(all[0])))
             status = HT_FAIL(daso->comm, HT_ERR_ARGUMENT,
-                             "%s: the averaged loss is %g on rank 0 and %g on rank %d", what,
-                             all[0], all[r], r);
+                             "%s: the averaged loss is %g on rank 0 and %g on rank %d, expected "
+                             "the same on all ranks",
+                             what, all[0], all[r], r);
     }
     if (!averaged)
         *loss = sum / size;

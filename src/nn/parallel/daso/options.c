@@ -110,7 +110,9 @@ static ht_status check_alike(const char *what, ht_comm *comm, const ht_daso_opti
     status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, what);
     for (int i = 0; i < ROWS && status == HT_SUCCESS; i++) {
         if (rows[i].value != first[i])
-            status = ht__error_set(HT_ERR_ARGUMENT, "%s: %s is %g on rank 0 and %g on rank %d",
+            status = ht__error_set(HT_ERR_ARGUMENT,
+                                   "%s: %s is %g on rank 0 and %g on rank %d, expected the same on "
+                                   "all ranks",
                                    what, rows[i].name, first[i], rows[i].value, comm->rank);
     }
     return ht__agree(what, comm, status);

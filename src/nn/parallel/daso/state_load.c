@@ -96,7 +96,8 @@ static ht_status check_kinds(const ht_daso *daso, const ht_value *state)
     status = check_tensor(daso, state, "optimizer_made", 0, places);
     if (status == HT_SUCCESS &&
         ht_value_as_tensor(ht_value_get(state, "optimizer_made"))->body->lsize != places)
-        return ht__error_set(HT_ERR_FORMAT, "%s: \"optimizer_made\" is split", what);
+        return ht__error_set(HT_ERR_FORMAT,
+                             "%s: \"optimizer_made\" is split, expected a replicated tensor", what);
     if (status == HT_SUCCESS)
         status = check_counts(state, "optimizer_made", 2, flags);
     if (status == HT_SUCCESS)
@@ -119,7 +120,8 @@ static ht_status check_layout(const ht_daso *daso, const ht_value *state)
     if (status != HT_SUCCESS)
         return status;
     if (ht_value_as_tensor(ht_value_get(state, "nodes"))->body->lsize != ranks)
-        return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split", what);
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"nodes\" is split, expected a replicated tensor",
+                             what);
     nodes = ht__daso_saved_nodes(state);
     if (nodes == NULL && ranks > 0)
         return ht_error_get(NULL);

@@ -56,8 +56,8 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
     if (!isnan(forward->weight) || !isnan(dp->weight))
         return HT_SUCCESS;
     return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "%s: the inputs of forward have %" PRId64 " and %" PRId64 " rows (dimension "
-                   "0); give the number of samples of the loss by ht_data_parallel_set_weight",
+                   "%s: the inputs of forward have %" PRId64 " and %" PRId64 " rows (axis 0); "
+                   "give the number of samples of the loss by ht_data_parallel_set_weight",
                    what, forward->rows[0], forward->rows[1]);
 }
 

@@ -92,9 +92,11 @@ static ht_status check_ranks(ht_module *module, ht_comm *comm)
     first = mine;
     status = ht__comm_bcast_bytes(comm, &first, sizeof first, 0, name);
     if (status == HT_SUCCESS && first != mine)
-        status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: rank %d has %d submodules to train, rank 0 has %d", name,
-                               comm->rank, (int)mine, (int)first);
+        status = ht__error_set(
+            HT_ERR_ARGUMENT,
+            "%s: rank %d has %d submodules to train, rank 0 has %d, expected the "
+            "same on all ranks",
+            name, comm->rank, (int)mine, (int)first);
     return ht__agree(name, comm, status);
 }
 

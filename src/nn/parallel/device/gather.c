@@ -6,8 +6,6 @@
 #include "ht/log.h"
 #include "ht/manipulations.h"
 
-static const char *const kinds[] = {"nothing", "a tensor", "a number", "a list", "a map"};
-
 /* The parts to join: as many values as parts. */
 struct join {
     const char *what;
@@ -58,17 +56,16 @@ static ht_value *join_numbers(const struct join *join, ht_value *const values[])
 static bool agree(const struct join *join, ht_value *const values[])
 {
     for (int i = 1; i < join->count; i++) {
-        ht_value_kind kind = ht_value_get_kind(values[0]), other = ht_value_get_kind(values[i]);
+        const char *kind = ht__value_kind_name(values[0]);
 
-        if (kind != other) {
-            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned %s, part %d %s", join->what,
-                    kinds[kind], i, kinds[other]);
+        if (ht_value_get_kind(values[0]) != ht_value_get_kind(values[i])) {
+            HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned %s, part %d %s", join->what, kind,
+                    i, ht__value_kind_name(values[i]));
             return false;
         }
         if (ht_value_count(values[0]) != ht_value_count(values[i])) {
             HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: part 0 returned %s of %d, part %d one of %d",
-                    join->what, kinds[kind], ht_value_count(values[0]), i,
-                    ht_value_count(values[i]));
+                    join->what, kind, ht_value_count(values[0]), i, ht_value_count(values[i]));
             return false;
         }
     }

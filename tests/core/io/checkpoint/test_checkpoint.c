@@ -131,7 +131,7 @@ static void states_that_cannot_be_saved(void **state)
     assert_error(HT_ERR_ARGUMENT, "the key \"a/b\" in \"\" is empty");
     assert_int_equal(ht_checkpoint_save(ht_value_number(1), path, HT_COMM_WORLD, NULL),
                      HT_ERR_ARGUMENT);
-    assert_error(HT_ERR_ARGUMENT, "state is not a map");
+    assert_error(HT_ERR_ARGUMENT, "state is a number, expected a map");
     ht_value_set(other, "same", ht_value_number(1));
     ht_value_set(other, ht_test_rank == 1 ? "one" : "other", ht_value_number(1));
     if (ht_test_size > 1) {

@@ -355,7 +355,7 @@ static void load_npy_from_a_folder(void **state)
     }
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
     assert_error(ht_load_npy_from_path(folder, HT_INT32, 0), HT_ERR_SHAPE,
-                 "which may differ along axis 0 only");
+                 "expected shapes that differ along axis 0 only");
     assert_error(ht_load_npy_from_path(folder, HT_INT32, 2), HT_ERR_ARGUMENT,
                  "axis is 2, expected one of");
     ht_barrier(HT_COMM_WORLD);

@@ -277,8 +277,7 @@ static void misuse(void **state)
     HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, NULL), HT_ERR_ARGUMENT, "key is NULL");
     HT_TEST_EXPECT_ERROR(ht_getitem(x, -1, &odd), HT_ERR_ARGUMENT, "the key has -1 items");
     odd.kind = (ht_index_kind)77;
-    HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, &odd), HT_ERR_ARGUMENT,
-                         "item 0 of the key has the invalid kind");
+    HT_TEST_EXPECT_ERROR(ht_getitem(x, 1, &odd), HT_ERR_ARGUMENT, "expected an ht_index_kind");
     HT_TEST_EXPECT_ERROR(ht_setitem_(x, HT_KEY(0), part), HT_ERR_SHAPE, "ht_setitem_: values");
     HT_TEST_EXPECT_ERROR(ht_setitem_(x, HT_KEY(0), NULL), HT_ERR_ARGUMENT, "values is NULL");
     HT_TEST_EXPECT_ERROR(

@@ -512,7 +512,8 @@ static void test_misuse(void **state)
         bad = o;
         bad.warmup_epochs = ht_test_rank == 1;
         expect(try_options(&bad, optimizer), HT_ERR_ARGUMENT,
-               "ht_optim_daso: warmup_epochs is 0 on rank 0 and 1 on rank 1");
+               "ht_optim_daso: warmup_epochs is 0 on rank 0 and 1 on rank 1, expected the same on "
+               "all ranks");
     }
     daso = ht_optim_daso(optimizer, 10, HT_COMM_WORLD, &o);
     expect(ht_daso_step(daso), HT_ERR_STATE,
@@ -537,7 +538,8 @@ static void test_misuse(void **state)
            "ht_daso_epoch_loss_logic");
     if (ht_test_size == 2)
         expect(ht_daso_epoch_loss_logic(daso, ht_test_rank, true), HT_ERR_ARGUMENT,
-               "ht_daso_epoch_loss_logic: the averaged loss is 0 on rank 0 and 1 on rank 1");
+               "ht_daso_epoch_loss_logic: the averaged loss is 0 on rank 0 and 1 on rank 1, "
+               "expected the same on all ranks");
     assert_int_equal(ht_daso_epoch_loss_logic(daso, 1, true), HT_SUCCESS);
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);

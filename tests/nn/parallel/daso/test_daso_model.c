@@ -36,7 +36,7 @@ static void test_models_of_different_sizes(void **state)
     if (ht_test_size > 1) {
         expect(ht_daso_set_model(daso, net), HT_ERR_SHAPE,
                "ht_daso_set_model: the parameters have 8 elements (float32) on rank 0, 10 "
-               "(float32) on rank 1");
+               "(float32) on rank 1, expected the same on all ranks");
         ht_daso_set_last_batch(daso, 0);
         expect(ht_daso_step(daso), HT_ERR_STATE,
                "ht_daso_step: the model is missing; wrap it in ht_nn_data_parallel_multi_gpu");
@@ -61,9 +61,10 @@ static void test_models_of_different_counts(void **state)
 
         expect(ht_daso_set_model(daso, net), HT_ERR_SHAPE,
                exchange_momentum == 1
-                   ? "ht_daso_set_model: the optimizer has 2 parameters on rank 0 and 1 on rank 1"
+                   ? "ht_daso_set_model: the optimizer has 2 parameters on rank 0 and 1 on rank 1, "
+                     "expected the same on all ranks"
                    : "ht_daso_set_model: the parameters have 8 elements (float32) on rank 0, 6 "
-                     "(float32) on rank 1");
+                     "(float32) on rank 1, expected the same on all ranks");
         ht_release(daso);
         ht_release(optimizer);
         ht_release(net);

@@ -91,7 +91,7 @@ static void misuse_no_weight_for_inputs_that_disagree(void **state)
     assert_int_equal(scaled_pass(dp, false), HT_ERR_STATE);
     ht_error_get(&message);
     snprintf(expected, sizeof expected,
-             "ht_backward: the inputs of forward have 1 and %d rows (dimension 0); give the "
+             "ht_backward: the inputs of forward have 1 and %d rows (axis 0); give the "
              "number of samples",
              12 / ht_test_size);
     assert_non_null(strstr(message, expected));
