@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Averages of the weights of a model over a training run: stochastic weight averaging and
+ * Averages of the parameters of a model over a training run: stochastic weight averaging and
  * exponential moving averages. ht_optim_swa_lr (ht/schedules.h) is the schedule for it.
  *
  *     ht_module *averaged = ht_nn_averaged_model(net, NULL);

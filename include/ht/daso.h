@@ -108,7 +108,8 @@ typedef struct ht_daso_options {
     /* Beyond the reference. */
     bool downcast_asynchronous; /* false; true: exchanges of the cycling phase use downcast_type */
     bool exchange_momentum;     /* false; true: blocking exchanges average the optimizer's state
-                                   too. Not in float16, where squares of small gradients are 0 */
+                                   tensors too. Not in float16, where squares of small gradients
+                                   are 0 */
     double outer_lr;            /* 0: off; else the blocking exchange that ends an epoch of the
                                    cycling phase is a step of SGD with Nesterov momentum. It starts
                                    from the last agreed value and follows the difference to the
@@ -279,7 +280,7 @@ HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
 /* Loads a state of ht_daso_state_dict on all ranks, after the model's and the optimizer's own.
  *
  * A state of another number of ranks, or of ranks on other nodes, is accepted only if it was saved
- * between two epochs. It loads the mean of the optimizers' states.
+ * between two epochs. It loads the mean of the optimizers' state tensors.
  *
  * daso: has a model and a last batch (ht_daso_set_last_batch); unchanged after these errors.
  * state: not retained.

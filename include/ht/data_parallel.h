@@ -36,9 +36,9 @@ typedef struct ht_data_parallel_options {
     ht_averaging averaging;          /* HT_AVERAGE_WEIGHTED */
     int optimizer_count;             /* 0: number of further optimizers; each has its own step */
     ht_optimizer *const *optimizers; /* retained; the array is read at once */
-    bool init_sync;                  /* true: compare the models, then broadcast rank 0's
-                                        state; false: the program ensures equal models.
-                                        Options are compared in either case */
+    bool init_sync;                  /* true: compare the models, then broadcast model and
+                                        optimizer state of rank 0; false: the program ensures
+                                        equal models. Options are compared in either case */
     bool broadcast_buffers;          /* true: send rank 0's buffers before a forward that writes
                                         them, and in ht_module_eval */
     double bucket_cap_mb;            /* 25: MB of a bucket of gradients; above 0 */
@@ -65,7 +65,7 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * in several modules is one parameter.
  *
  * Each backward pass needs a forward pass of the wrapper before it. A wrapped parameter must not
- * get a gradient without one, or a second gradient after it. A penalty on the weights belongs in
+ * get a gradient without one, or a second gradient after it. A penalty on the parameters belongs in
  * the loss for that reason. Such a gradient is HT_ERR_STATE of that backward and of the steps after
  * it. If one rank alone has the error, all ranks get it, with its text: in the current pass or the
  * next one, which updates nothing. If a rank makes no pass after such an error, the others wait

@@ -11,9 +11,9 @@
  * parameters: a list value, such as ht_module_parameters returns, or a map of tensors; one tensor
  * is neither. The entries are different leaves of dtype float32 or float64, and not read-only
  * views, on any devices and communicators. They need not require gradients: a parameter without a
- * gradient is left alone. The optimizer retains each. Its states have the dtype, the device, the
- * split and the slabs of their parameter. A step updates the part of this rank, unless a block says
- * that it is collective.
+ * gradient is left alone. The optimizer retains each. Its state tensors have the dtype, the device,
+ * the split and the slabs of their parameter. A step updates the part of this rank, unless a block
+ * says that it is collective.
  * lr: a finite number of at least 0.
  * options: NULL takes the defaults. A coefficient of a running mean (beta1, beta2, rho, alpha of
  * RMSprop) is in [0, 1). Every other number is finite and at least 0, unless a comment says
@@ -233,7 +233,7 @@ HT_API ht_optimizer *ht_optim_adamw(ht_value *parameters, double lr,
 
 /* Adamax: p -= lr m' / u with u = max(beta2 u, |g| + eps).
  *
- * m' is that of ht_optim_adam. The new u is the state of the next step.
+ * m' is that of ht_optim_adam. u is a state tensor: the next step reads the new one.
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.Adamax. */
@@ -298,8 +298,9 @@ HT_API ht_optimizer *ht_optim_rprop(ht_value *parameters, double lr,
 
 /* ASGD, averaged gradient descent: p = (1 - lambd eta) p - eta g.
  *
- * After step t, counted from 1, eta = lr / (1 + lambd lr t)^alpha; it starts at lr. The state "ax"
- * is the mean of p over the steps after t0: ax += mu (p - ax) with mu = 1 / max(1, t - 1 - t0).
+ * After step t, counted from 1, eta = lr / (1 + lambd lr t)^alpha; it starts at lr. The state
+ * tensor "ax" is the mean of p over the steps after t0: ax += mu (p - ax) with
+ * mu = 1 / max(1, t - 1 - t0).
  *
  * parameters, lr, options: see the top.
  * Source: torch.optim.ASGD. */
@@ -322,11 +323,11 @@ HT_API ht_optimizer *ht_optim_sparse_adam(ht_value *parameters, double lr,
 /* Adafactor: p -= a u / max(1, rms(u) / d) with u = g / sqrt(max(v, eps1^2)).
  *
  * a = max(eps2, rms(p)) min(lr, 1 / sqrt(t)), where rms is the root of the mean square of all
- * elements. The state of a matrix is a row and a column: running means of the mean squares of its
- * rows and of its columns. v is their product, divided by the mean of the rows' (at least eps1). A
- * parameter of fewer than 2 axes has v itself as its state; more axes are batches of matrices. The
- * running means have weight t^beta2_decay for the new value. With weight_decay, p *= 1 - lr
- * weight_decay comes first, and g is without weight decay.
+ * elements. The state tensors of a matrix are a row and a column: running means of the mean squares
+ * of its rows and of its columns. v is their product, divided by the mean of the rows' (at least
+ * eps1). The state tensor of a parameter of fewer than 2 axes is v itself; more axes are batches of
+ * matrices. The running means have weight t^beta2_decay for the new value. With weight_decay,
+ * p *= 1 - lr weight_decay comes first, and g is without weight decay.
  *
  * parameters, lr: see the top.
  * options: see the top and the struct.

@@ -30,7 +30,7 @@ typedef struct ht_partitioned {
 
 /* Describes x: *partitioned <- its shape, dtype, parts and local part.
  *
- * partitioned: receives the description, whose local tensor is that of ht_tensor_local, scoped.
+ * partitioned: receives the description. Its `local` is ht_tensor_local(x), scoped.
  * parts: room for one part for each rank, to which the description then refers.
  * Not collective.
  * Errors: HT_ERR_ARGUMENT if partitioned or parts is NULL. */
@@ -40,12 +40,12 @@ HT_API ht_status ht_tensor_partitioned(ht_tensor *x, ht_partitioned *partitioned
 /* Returns the tensor that partitioned describes. It shares each rank's memory.
  *
  * partitioned: the same parts on all ranks. They divide one axis at most, in the order of the
- * ranks, without gaps. ht_from_dlpack makes a local tensor from memory of another library.
+ * ranks, without gaps. ht_from_dlpack makes `local` from memory of another library.
  * Collective over its comm, agrees. Not differentiable.
  * Result: scoped, split along the divided axis in the slabs of the parts, or without a split; on
- * one rank without a split. It is read-only if a local tensor is.
- * Errors: HT_ERR_SHAPE if the parts are not such a division, or if a local tensor has another shape
- * than its part. HT_ERR_DTYPE if it has another dtype. HT_ERR_ARGUMENT if ranks describe different
+ * one rank without a split. It is read-only if `local` is.
+ * Errors: HT_ERR_SHAPE if the parts are not such a division, or if `local` has another shape than
+ * its part. HT_ERR_DTYPE if it has another dtype. HT_ERR_ARGUMENT if ranks describe different
  * parts, if parts, local or comm is NULL, and for an ndim out of range. */
 HT_API ht_tensor *ht_from_partitioned(const ht_partitioned *partitioned);
 

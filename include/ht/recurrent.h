@@ -46,9 +46,9 @@ typedef struct ht_recurrent_inputs {
     ht_tensor *h_0; /* NULL: zeros. (layers directions, N, hidden or proj_size) */
     ht_tensor *c_0; /* NULL: zeros. LSTM: (layers directions, N, hidden) */
     ht_tensor
-        *lengths;  /* NULL: L for all. (N), integers from 1 to L: the state of a row stops after
-                            this many steps, later outputs are 0, and the reverse direction begins at
-                            the row's end */
+        *lengths;  /* NULL: L for all. (N), integers from 1 to L: the hidden state of a row stops
+                            after this many steps, later outputs are 0, and the reverse direction
+                            begins at the row's end */
     bool training; /* true: dropout */
     uint64_t seed, draw; /* 0. As for ht_dropout; a layer sets them, and training */
 } ht_recurrent_inputs;
@@ -63,10 +63,10 @@ HT_API ht_recurrent_inputs ht_recurrent_inputs_default(void);
  *   (hidden, hidden), and with `bias` bias_ih (hidden) and bias_hh (hidden). Behind the first
  *   layer, `in` is directions times the length of h.
  * options, inputs: NULL: the defaults.
- * h_n: receives the last states, in the shape of h_0; NULL: not wanted.
+ * h_n: receives the last hidden states, in the shape of h_0; NULL: not wanted.
  * Collective if x is split.
- * Result: the states of the last layer, (L, N, directions hidden), without N if x has none; (N, L,
- * directions hidden) with batch_first.
+ * Result: the hidden states of the last layer, (L, N, directions hidden), without N if x has none;
+ * (N, L, directions hidden) with batch_first.
  * Errors: HT_ERR_ARGUMENT if count is not the number of weights, and for a length out of its range.
  * HT_ERR_SHAPE also if L is 0.
  * Source: torch.nn.RNN. */
@@ -174,7 +174,8 @@ HT_API ht_module *ht_nn_gru_ext(int64_t input_size, int64_t hidden_size,
  * before and after.
  *
  * inputs: h_0, c_0 and lengths are read; NULL: none.
- * h_n, c_n: receive the last states; NULL: not wanted. c_n is set to NULL unless module is an LSTM.
+ * h_n, c_n: receive the last hidden states; NULL: not wanted. c_n is set to NULL unless module is
+ * an LSTM.
  * Collective if x is split, or module is a data-parallel wrapper in training.
  * Result: scoped.
  * Errors: HT_ERR_ARGUMENT for another module; those of ht_forward. */

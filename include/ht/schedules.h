@@ -256,7 +256,7 @@ HT_API ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const sched
  * Errors: as of ht_optim_sequential_lr. */
 HT_API ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const schedulers[]);
 
-/* Moves lr to swa_lr in anneal_epochs epochs, and keeps it there: the rate for averaged weights.
+/* Moves lr to swa_lr in anneal_epochs epochs, and keeps it there: the rate for averaged parameters.
  *
  * optimizer: retained.
  * swa_lr: at least 0; one rate for all groups.

@@ -27,7 +27,7 @@ static ht_status broadcast_rates(ht_optimizer *optimizer, ht_comm *comm, int roo
     return status;
 }
 
-/* The counters of a parameter, or of the optimizer; and the states of the parameter. */
+/* The counters of a parameter, or of the optimizer; and the state tensors of the parameter. */
 typedef struct counters {
     int64_t steps;
     double number;
@@ -44,7 +44,7 @@ static void read_entry(const ht_optimizer_entry *entry, counters *here)
     }
 }
 
-/* Once it was updated; before that it has no states. */
+/* Once it was updated; before that it has no state tensors. */
 static ht_status broadcast_entry(ht_optimizer *optimizer, int index, const counters *at_root,
                                  ht_comm *comm, int root)
 {

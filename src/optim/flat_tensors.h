@@ -9,7 +9,7 @@
 #include "ht/value.h"
 
 typedef struct ht_flat_tensors {
-    ht_tensor *all;    /* owned; 1-dimensional, on the CPU; float64 if one of the parts is, else
+    ht_tensor *all;    /* owned; one axis, on the CPU; float64 if one of the parts is, else
                           float32 */
     ht_tensor **parts; /* owned array of retained ones */
     ht_tensor **views; /* owned array of owned ones; of `all`, in the shapes of the parts */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of optimizers: the row that defines one (a file each), the state of a parameter, and
- * how a data-parallel wrapper replaces step(). */
+ * The inside of optimizers: the row that defines one (a file each), the state tensors of a
+ * parameter, and how a data-parallel wrapper replaces step(). */
 #ifndef HT_OPTIM_OPTIM_H
 #define HT_OPTIM_OPTIM_H
 
@@ -40,13 +40,13 @@ typedef struct ht_optimizer_type {
     ht_status (*memory_load)(struct ht_optimizer *optimizer, const ht_value *state);
     void (*memory_clear)(void *memory);
     const char *state_names[HT_OPTIMIZER_STATES];
-    /* Whether updates with these settings use that state; NULL: all of them. A state that they do not
-     * use stays as it is. */
+    /* Whether updates with these settings use that state tensor; NULL: all of them. One that they
+     * do not use stays as it is. */
     bool (*uses)(const ht_update_call *settings, int state);
-    /* A state that has another shape than the parameter: zeros in *made, or NULL if this parameter
-     * has no such state. NULL: all are like the parameter. */
+    /* A state tensor that has another shape than the parameter: zeros in *made, or NULL if this
+     * parameter has no such tensor. NULL: all are like the parameter. */
     ht_status (*make_state)(ht_tensor *parameter, int state, ht_tensor **made);
-    /* The offset of the hyperparameter that a new state is filled with; 0: zeros. */
+    /* The offset of the hyperparameter that a new state tensor is filled with; 0: zeros. */
     size_t start[HT_OPTIMIZER_STATES];
     /* The hyperparameters by the names of its options (HT_SETTING). A double is in [low, below). */
     struct {
@@ -174,10 +174,10 @@ ht_status ht__optimizer_update_all(ht_optimizer *optimizer);
 ht_status ht__optimizer_update_part(ht_optimizer *optimizer, int index, ht_tensor *grad,
                                     int64_t begin, int64_t end);
 
-/* A new state tensor of that parameter; *made is NULL if it has no such state. */
+/* A new state tensor of that parameter; *made is NULL if it has no such tensor. */
 ht_status ht__optimizer_new_state(ht_optimizer *optimizer, int index, int state, ht_tensor **made);
 
-/* Whether updates with these settings use that state. */
+/* Whether updates with these settings use that state tensor. */
 bool ht__optimizer_uses(const ht_optimizer_type *type, const ht_update_call *settings, int state);
 
 /* The state tensors of one parameter that updates with these settings use, made when they are not
@@ -191,7 +191,7 @@ int ht__optimizer_find(const ht_optimizer *optimizer, const ht_tensor *parameter
 /* Hands step() to a wrapper; NULL gives it back. */
 void ht__optimizer_defer(ht_optimizer *optimizer, const ht_optimizer_deferral *deferral);
 
-/* The state of rank `root` to all ranks of `comm`. Collective. */
+/* Broadcasts the counters and state tensors of rank `root` on `comm`. Collective. */
 ht_status ht__optimizer_broadcast(ht_optimizer *optimizer, ht_comm *comm, int root);
 
 /* A double of a struct that goes into its state: what it is called, and where it is. */

@@ -124,7 +124,7 @@ static ht_status check_number(const ht_value *map, const char *key, double low, 
                    what, of, index, key, low, below);
 }
 
-/* p: the body that a new state would have. */
+/* p: the body that a new state tensor would have. */
 static ht_status check_tensor(const ht_body *p, int index, const char *key, const ht_tensor *x)
 {
     if (x == NULL)
@@ -209,8 +209,8 @@ static ht_status check_group(const ht_optimizer *optimizer, const ht_value *stat
     return read_group(optimizer, state, index, &group);
 }
 
-/* Whether a parameter that was updated has that state. That of a momentum may be absent, if the
- * momentum has just begun. */
+/* Whether a parameter that was updated has that state tensor. That of a momentum may be absent, if
+ * the momentum has just begun. */
 static bool must_be_there(const ht_optimizer_type *type, const ht_update_call *settings, int s)
 {
     ht_update_call at_rest = *settings;

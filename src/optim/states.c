@@ -39,7 +39,7 @@ static ht_status refuse_state(int index, const ht_body *state, const ht_body *pa
                    index, ht__body_str(parameter), ht__body_str(state));
 }
 
-/* A state of another shape has the parameter's axes, of which some are reduced to length 1. */
+/* A state tensor of another shape has the parameter's axes, some of them reduced to length 1. */
 static bool fits(const ht_optimizer_type *type, const ht_body *state, const ht_body *parameter)
 {
     bool alike = state->ndim == parameter->ndim;
@@ -75,7 +75,7 @@ static ht_update_call first_settings(const ht_optimizer *optimizer, const ht_opt
     return settings;
 }
 
-/* The value that a new state is filled with. */
+/* The value that a new state tensor is filled with. */
 static double start_of(const ht_optimizer_type *type, const ht_update_call *settings, int state)
 {
     const char *at = (const char *)settings + type->start[state];

@@ -31,8 +31,9 @@ static void set_table(ht_update_call *call, size_t parts, uint32_t count)
     call->call.row_operands = 2 + HT_UPDATE_STATES;
 }
 
-/* Elements begin ... begin + n - 1 of the states that the step uses, one after another. To the kernel
- * a step with a new state is the first one: momentum may begin later than the steps. */
+/* Elements begin ... begin + n - 1 of the state tensors that the step uses, one after another. To
+ * the kernel a step with a new state tensor is the first one: momentum may begin later than the
+ * steps. */
 static void add_states(ht_update_part *part, const ht_optimizer *optimizer,
                        const ht_optimizer_entry *entry, int64_t begin)
 {
@@ -90,7 +91,7 @@ static ht_status make_state(ht_optimizer *optimizer, int index)
     return ht__optimizer_make_state(optimizer, index, &optimizer->groups[group].arguments.settings);
 }
 
-/* Before anything is updated: gradients that fit, states, and devices without an error. */
+/* Before anything is updated: gradients that fit, state tensors, and devices without an error. */
 static ht_status make_ready(ht_optimizer *optimizer)
 {
     const ht_device *asked = NULL;

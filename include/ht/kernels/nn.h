@@ -206,9 +206,10 @@ typedef enum ht_cell { HT_CELL_TANH, HT_CELL_RELU, HT_CELL_LSTM, HT_CELL_GRU } h
 /* The pointwise part of one step of a recurrent network: `rows` rows of `hidden` units.
  *
  * Operands are row-major. gates, h_gates, dgates and dh_gates have `hidden` elements for each gate,
- * the others `hidden`. lengths (rows) is int64: a row with lengths[row] <= step keeps its state. If
- * lengths is absent, all rows advance.
- *   FORWARD   reads gates (W x + b), h_gates (W h + b), h and c (LSTM), the state before the step.
+ * the others `hidden`. lengths (rows) is int64: a row with lengths[row] <= step keeps its hidden
+ * state. If lengths is absent, all rows advance.
+ *   FORWARD   reads gates (W x + b), h_gates (W h + b), and the hidden state before the step, h and
+ *             c (LSTM).
  *             Writes y, the new h; c_new, for LSTM the new c and for GRU the third part of h_gates;
  *             gates, which become sigmoid and tanh of themselves (LSTM, GRU).
  *   BACKWARD  reads these, and the gradients dy, dh_in of y and dc_in of c_new (LSTM); an absent

@@ -11,14 +11,14 @@
 
 enum { HT_UPDATE_STATES = 3 };
 
-/* n contiguous elements of one parameter, its gradient and its states. */
+/* n contiguous elements of one parameter, its gradient and its state tensors. */
 typedef struct ht_update_part {
     ht_kernel_operand param, grad, state[HT_UPDATE_STATES];
     int64_t n, step; /* counted from 1 */
     double number;   /* of NADAM and ASGD, the same for all elements */
 } ht_update_part;
 
-/* A step for float32 or float64 parameters. Each optimizer has its hyperparameters; states:
+/* A step for float32 or float64 parameters. For each optimizer: hyperparameters; state tensors.
  *   SGD       lr, momentum, dampening, weight_decay, nesterov; buf. Step 1 fills buf without
  *             reading it; a buf that begins later begins with step 1, too. buf is absent if
  *             momentum is 0;

@@ -41,13 +41,14 @@ ht_request *ht__comm_alltoall_axis(ht_comm *comm, ht_tensor *send, int send_axis
                                    const int64_t *send_start, ht_tensor *recv, int recv_axis,
                                    const int64_t *recv_start, const char *what);
 
-/* Deals out rows (indices along axis 0) of a local tensor: rows edges[r] ... edges[r + 1] - 1 go to
- * rank r, by size + 1 ascending edges. Received rows are in the order of the ranks, those of rank r
- * from came[r] on. A caller that does not know the places where the parts meet asks for them first.
- * Answers to received rows go back by the same call with edges and came swapped. Collective. */
+/* Deals out rows (indices along axis 0) of a process-local tensor: rows edges[r] ... edges[r + 1] -
+ * 1 go to rank r, by size + 1 ascending edges. Received rows are in the order of the ranks, those of
+ * rank r from came[r] on. A caller that does not know the places where the parts meet asks for them
+ * first. Answers to received rows go back by the same call with edges and came swapped. Collective.
+ */
 ht_status ht__comm_ask_edges(ht_comm *comm, const int64_t edges[], int64_t came[],
                              const char *what);
-/* A new local tensor, scoped; NULL after an error. */
+/* A new process-local tensor, scoped; NULL after an error. */
 ht_tensor *ht__comm_deal(ht_comm *comm, ht_tensor *send, const int64_t edges[],
                          const int64_t came[], const char *what);
 

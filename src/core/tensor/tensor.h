@@ -157,8 +157,8 @@ void ht__body_extent(const ht_body *body, int64_t *begin, int64_t *end);
  * interlock. */
 bool ht__body_overlaps(const ht_body *a, const ht_body *b);
 
-/* Whether the elements of both correspond one by one on every rank, which a gradient or an
- * optimizer's state and its tensor must do. Compares shape, dtype, device (where both have memory),
+/* Whether the elements of both correspond one by one on every rank, which a gradient or a state
+ * tensor and its parameter must do. Compares shape, dtype, device (where both have memory),
  * communicator and slabs. And what a message says of all that, in one of a few buffers of the
  * thread. */
 bool ht__body_fits(const ht_body *a, const ht_body *b);

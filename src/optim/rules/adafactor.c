@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Adafactor: the variance of a matrix's gradient is the product of the variances of its rows and of
- * its columns. That is all the state; further axes at the front are those of a batch of matrices. */
+ * its columns. These are its state tensors; further axes at the front are those of a batch of
+ * matrices. */
 #include "optim/rules/rule.h"
 
 #include "ht/arithmetics.h"
@@ -49,7 +50,7 @@ static ht_tensor *root_mean_square(ht_tensor *x)
     return ht_div_scalar(ht_vector_norm(x, 2, HT_NONE, false), sqrt((double)ht_tensor_size(x)));
 }
 
-/* The variance that the new states mean. */
+/* The variance that the new state tensors mean. */
 static ht_tensor *variance_of(ht_tensor *const state[], double eps)
 {
     if (state[ELEMENTS] != NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the learning rate of each group to one rate for averaged weights, which then stays. */
+ * From the learning rate of each group to one rate for averaged parameters, which then stays. */
 #include "optim/optim.h"
 
 #include <math.h>

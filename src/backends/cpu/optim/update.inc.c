@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Template: one step of an optimizer in one pass over parameter, gradient and state (n each), in
- * the order of operations of torch.optim's single-tensor code. */
+ * Template: one step of an optimizer in one pass over parameter, gradient and state tensors (n
+ * each), in the order of operations of torch.optim's single-tensor code. */
 
 #if HT_KIND == HT_KIND_FLOAT
 

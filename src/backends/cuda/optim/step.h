@@ -21,7 +21,7 @@
 
 enum { PARTS = 40 }; /* of a launch */
 
-/* The first states, if there are that many. */
+/* The first state tensors, if there are that many. */
 template <class real> struct element {
     real param, grad, state[2];
 };

@@ -66,7 +66,7 @@ static ht_status make_flat(const char *what, ht_daso *daso, const ht_value *list
     return daso->values != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
-/* The optimizers' states are exchanged place by place. */
+/* The optimizers' state tensors are exchanged place by place. */
 static ht_status make_states(const char *what, ht_daso *daso)
 {
     int count = daso->optimizer->count;
@@ -119,7 +119,7 @@ static void put_part(ht_flat_tensors *flat, int i, ht_tensor *part)
     flat->parts[i] = ht_retain(part);
 }
 
-/* Whether the memory is that of these states, whichever tensors they are. */
+/* Whether the memory is that of these state tensors, whichever they are. */
 static bool fits(const ht_daso *daso, const ht_value *states)
 {
     bool alike = ht_value_count(states) == daso->shared - daso->states;
@@ -130,7 +130,7 @@ static bool fits(const ht_daso *daso, const ht_value *states)
     return alike;
 }
 
-/* For states that were added since, all ranks have agreed on zeros. */
+/* For state tensors that were added since, all ranks have agreed on zeros. */
 static ht_status keep_agreed(ht_flat_tensors *agreed, const ht_flat_tensors *before)
 {
     ht_status status = HT_SUCCESS;

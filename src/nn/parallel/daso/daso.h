@@ -54,8 +54,8 @@ struct ht_daso {
     int64_t updates;          /* so far */
     int64_t sends;            /* so far: whose turn it is */
 
-    ht_flat_tensors *flat;   /* owned; parameters, then buffers, then the optimizer's state */
-    int parameters, states;  /* parts of it: to send; before the optimizer's state, */
+    ht_flat_tensors *flat;   /* owned; parameters, then buffers, then state tensors */
+    int parameters, states;  /* parts of it: to send; before the state tensors, */
     int shared;              /* to average in blocking exchanges */
     ht_tensor *values;       /* owned; its view of the parameters */
     ht_flat_tensors *agreed; /* owned; last values common to all ranks; NULL: unused */
@@ -92,7 +92,7 @@ ht_status ht__daso_prepare(ht_daso *daso);
 ht_status ht__daso_buffers_init(const char *what, ht_daso *daso);
 void ht__daso_buffers_fini(ht_daso *daso);
 
-/* With exchange_momentum: the tensors of the optimizer's state take their places. They are others
+/* With exchange_momentum: the optimizer's state tensors take their places. They are others
  * once a state was loaded, and more once a momentum has begun. averaged: as of
  * ht__daso_agree_states. Collective. */
 ht_status ht__daso_renew_states(const char *what, ht_daso *daso, bool averaged);

@@ -84,8 +84,8 @@ void ht__daso_list_states(const ht_optimizer *optimizer, ht_value *list)
     }
 }
 
-/* The states at each place: whether they are the same on all ranks, and whether an update of this
- * rank used them. */
+/* The state tensors at each place: whether they are the same on all ranks, and whether an update of
+ * this rank used them. */
 static void save_kinds(const ht_daso *daso, ht_value *map)
 {
     const ht_optimizer *optimizer = daso->optimizer;
@@ -229,7 +229,8 @@ static const double *numbers_of(const ht_daso *daso, const ht_value *state, cons
     return row != NULL ? ht_tensor_data(ht_contiguous(ht_astype(row, HT_FLOAT64))) : NULL;
 }
 
-/* Earlier versions do not save which states were used: those of a parameter that was updated. */
+/* Earlier versions do not save which state tensors were used: those of a parameter that was
+ * updated. */
 static ht_status load_kinds(ht_daso *daso, const ht_value *state)
 {
     ht_optimizer *optimizer = daso->optimizer;
