@@ -1,8 +1,15 @@
-# Lints the English of documents (Markdown) and of the comments in headers: a line for each sentence that breaks a rule,
-# FILE:LINE: FAULT. Code and headings are left out; each cell of a table is a sentence.
+# Lints the English of documents (Markdown), manual pages and the comments in headers: a line for each sentence that breaks a
+# rule, FILE:LINE: FAULT. Code and headings are left out; each cell of a table is a sentence.
 # With -v messages=1 it lints the string literals of C sources instead, if they have several words. With -v comments=1 it
 # lints all comments of C, CUDA, shell, awk and Python files, except for the length of their sentences.
-FNR == 1 { flush(); code = 0; inside = 0; is_header = FILENAME ~ /\.h$/; is_script = FILENAME ~ /\.(sh|awk|py)$/ }
+FNR == 1 {
+    flush()
+    code = 0
+    inside = 0
+    is_header = FILENAME ~ /\.h$/
+    is_page = FILENAME ~ /\.1$/
+    is_script = FILENAME ~ /\.(sh|awk|py)$/ || /^#!/
+}
 
 messages { literals($0); next }
 
@@ -26,6 +33,12 @@ is_header && inside {
 }
 is_header { next }
 
+is_page && /^\.(EX|EE|TH|SH|PP|TP)/ { flush(); code = /^\.(EX|TH)/; next }
+is_page {
+    gsub(/^\.[A-Z]+ |\\|"/, "")
+    if (!code) add($0)
+    next
+}
 /^```/ { code = !code; flush(); next }
 code || /^    / || /^#/ || /^ *$/ { flush(); next }
 /^\|/ {
@@ -94,6 +107,12 @@ function message(text) {
     file = FILENAME
 }
 function fault(what, sentence) { print file ":" at ": " what ": " substr(sentence, 1, 70) }
+# Joins the lines of a message. One that begins with a blank or a capital is a new sentence.
+function unwrap(    count, lines, i) {
+    count = split(paragraph, lines, /\\n/)
+    paragraph = lines[1]
+    for (i = 2; i <= count; i++) paragraph = paragraph (lines[i] ~ /^[ A-Z]/ ? ". " : " ") lines[i]
+}
 # Words of a sentence, without numbers and the signs of formulas.
 function length_of(sentence,    count, words, i, n) {
     count = split(sentence, words, / +/)
@@ -101,6 +120,7 @@ function length_of(sentence,    count, words, i, n) {
     return n
 }
 function flush(    count, sentences, parts, i, j, n) {
+    if (messages) unwrap()
     if (paragraph !~ / /) { paragraph = ""; return }
     gsub(/`[^`]*`/, "CODE", paragraph)
     gsub(/\[[^]]*\]\([^)]*\)/, "LINK", paragraph)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The reference made of the headers: each public function has a comment in the grammar of CONTRIBUTING.md, and its
-# manual page formats. The English of headers, documents, messages and comments keeps the rules of tests/english.awk.
+# manual page formats. The English of headers, documents, pages, messages and comments keeps the rules of tests/english.awk.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -17,15 +17,16 @@ awk -v format=html -f "$srcdir/doc/reference.awk" "$work/records" >"$work/refere
 none() {
     ! "$@" | sed 's/^/# /' | grep .
 }
+# Golden headers are generated.
 messages_of_sources() {
-    find "$srcdir/src" "$srcdir/include/ht/error.h" '(' -name '*.[ch]' -o -name '*.cu' ')' \
+    find "$srcdir/src" "$srcdir/include/ht/error.h" "$srcdir/tests" "$srcdir/bench" "$srcdir/examples" "$srcdir/tools" \
+        -path "$srcdir/tests/golden/*.h" -prune -o -type f '(' -name '*.[ch]' -o -name '*.cu' ')' \
         -exec awk -v messages=1 -f "$srcdir/tests/english.awk" {} +
 }
-# Golden headers are generated.
 comments() {
-    find "$srcdir/src" "$srcdir/tests" "$srcdir/bench" "$srcdir/examples" "$srcdir/tools" \
-        -path "$srcdir/tests/golden/*.h" -prune -o -type f \
-        '(' -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' ')' \
+    find "$srcdir/src" "$srcdir/tests" "$srcdir/bench" "$srcdir/examples" "$srcdir/tools" "$srcdir/doc" "$srcdir/.ci" \
+        "$srcdir/quickstart" "$srcdir/autogen.sh" "$srcdir/build-env.sh" -path "$srcdir/tests/golden/*.h" -prune -o -type f \
+        '(' -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name run -o -name quickstart ')' \
         -exec awk -v comments=1 -f "$srcdir/tests/english.awk" {} +
 }
 there_are_pages() {
@@ -56,7 +57,9 @@ check 'comments are in the grammar' none awk -f "$srcdir/tests/doc_comments.awk"
 check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h
 check 'the English of documents' none awk -f "$srcdir/tests/english.awk" \
-    "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md "$srcdir/tests/fuzz/README.md"
+    "$srcdir/README.md" "$srcdir/CONTRIBUTING.md" "$srcdir/CHANGELOG.md" "$srcdir"/doc/*.md "$srcdir"/doc/coverage/*.md \
+    "$srcdir/tests/fuzz/README.md"
+check 'the English of manual pages' none awk -f "$srcdir/tests/english.awk" "$srcdir"/man/*.1
 check 'the English of messages' none messages_of_sources
 check 'the English of comments' none comments
 check 'there is a page for each function' there_are_pages

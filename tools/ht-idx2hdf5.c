@@ -11,11 +11,10 @@
 static const char help[] =
     "usage: ht-idx2hdf5 FOLDER FILE.h5\n"
     "\n"
-    "Turns the MNIST-format files in FOLDER into one HDF5 file. FOLDER holds, plain or gzipped "
-    "(.gz):\n"
+    "Converts MNIST-format files to one HDF5 file. FOLDER contains these, plain or gzipped (.gz):\n"
     "    train-images-idx3-ubyte  train-labels-idx1-ubyte\n"
     "    t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte\n"
-    "FILE.h5 then holds, all uint8, chunked and deflated:\n"
+    "FILE.h5 receives these data sets, all uint8, chunked and deflated:\n"
     "    train/images (N, H, W)  train/labels (N)  test/images (M, H, W)  test/labels (M)\n"
     "It is written under another name and renamed when it is complete.\n"
     "\n"

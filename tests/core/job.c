@@ -160,7 +160,7 @@ static void fail(const char *how)
     int rank = ht_comm_rank(world);
 
     if (strcmp(how, "alike") == 0)
-        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
+        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: the same everywhere");
     if (strcmp(how, "returning") == 0)
         ht_comm_set_errhandler(world, HT_ERRORS_RETURN); /* which does not hold for one rank */
     if ((strcmp(how, "alone") == 0 || strcmp(how, "returning") == 0) && rank == 1)
@@ -170,7 +170,7 @@ static void fail(const char *how)
             ht_stop_signals_catch();
             wait_until_asked();
         }
-        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: all alike");
+        HT_FAIL(world, HT_ERR_SHAPE, "ht_job: the same everywhere");
     }
     if (strcmp(how, "differently") == 0)
         HT_FAIL_HERE(world, HT_ERR_SHAPE, "ht_job: half %d", rank / 2);

@@ -13,16 +13,16 @@ done
 succeeds 'half of the ranks' 4 "$job" half
 succeeds 'half of an odd number' 3 "$job" half
 
-says 'the same error is printed once' 'ht: ranks 0-3: ht_job: all alike' 4 "$job" alike
+says 'the same error is printed once' 'ht: ranks 0-3: ht_job: the same everywhere' 4 "$job" alike
 says 'an error of one rank' 'ht: rank 1: ht_job: out of memory' 3 "$job" alone
 says 'an error of one rank under HT_ERRORS_RETURN' 'ht: rank 1: ht_job: out of memory' 3 "$job" returning
-says 'a rank that fails later says nothing' 'ht: ranks 1-2: ht_job: all alike' 3 "$job" late
+says 'a rank that fails later says nothing' 'ht: ranks 1-2: ht_job: the same everywhere' 3 "$job" late
 says 'different errors' 'ht: ranks 0-1: ht_job: half 0
 ht: ranks 2-3: ht_job: half 1' 4 "$job" differently
 says 'an error found by agreement' 'ht: rank 1: ht_job: no such file' 3 "$job" agreed
 says 'elements whose memory is away' \
     'ht: ranks 0-1: fc1.weight: its elements are accessed while its memory is released temporarily' 2 "$job" away
-says 'one rank has no number' 'ht: ht_job: all alike' 1 "$job" alike
+says 'one rank has no number' 'ht: ht_job: the same everywhere' 1 "$job" alike
 says 'a deadline names the operation and the absent' \
     'ht: ranks 0, 2: ht_barrier: the other ranks did not arrive within 3 s (HT_TIMEOUT); not heard from: rank 1; rank 1 computes' \
     3 env HT_TIMEOUT=3 "$job" absent

@@ -71,7 +71,7 @@ static void end(struct files *files)
 }
 
 /* Other settings, and nothing kept yet. */
-static void start_anew(struct files *files, const uint64_t n[])
+static void start_again(struct files *files, const uint64_t n[])
 {
     ht_release(model.best);
     model.keep = 1 + (int)(n[0] % MOST_KEPT);
@@ -158,7 +158,7 @@ static void step_wrongly(struct files *files, const uint64_t n[])
                ht_keep_best_step(model.best, mine ? 1 : 2, (int64_t)(n[0] % 9)), HT_ERR_ARGUMENT);
 }
 
-static void go_on(struct files *files, const uint64_t n[])
+static void resume(struct files *files, const uint64_t n[])
 {
     ht_value *state = ht_keep_best_state_dict(model.best);
 
@@ -210,10 +210,10 @@ static void look(struct files *files)
         wrong(files, "%d files are there, and %d is right", seen, model.count);
 }
 
-static const struct act_row rows[] = {{"start anew", 1, start_anew},
+static const struct act_row rows[] = {{"start again", 1, start_again},
                                       {"step", 12, step},
                                       {"step with another metric on a rank", 1, step_wrongly},
-                                      {"go on", 2, go_on},
+                                      {"resume", 2, resume},
                                       {NULL, 0, NULL}};
 
 const struct world world_keep = {"keep", rows, begin, look, end};

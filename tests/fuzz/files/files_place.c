@@ -63,7 +63,7 @@ static void begin(struct files *files)
 {
     memset(&model, 0, sizeof model);
     if (files->rank == 0) {
-        put_text(in_folder(files, "victim"), "of somebody else");
+        put_text(in_folder(files, "victim"), "of another program");
         mkdir(in_folder(files, "sub"), 0777);
     }
     umask(022);
@@ -175,8 +175,8 @@ static void look(struct files *files)
             text[0] = '\0';
         fclose(file);
     }
-    if (strcmp(text, "of somebody else") != 0)
-        wrong(files, "somebody else's file was written to");
+    if (strcmp(text, "of another program") != 0)
+        wrong(files, "the file of another program was written to");
 }
 
 /* Whether something new can be written to FILE now; the library's error otherwise. */

@@ -311,7 +311,7 @@ static int reference_big(struct run *run, const struct statement *s, struct arra
 
 const struct op ops_checks[] = {
     {"ht_equal(%t, %t)", 4, generate_equal, call_equal, reference_equal, .rules = RULE_SMOOTH},
-    {"ht_equal(%t, the same made anew)", 4, generate_one, call_anew, reference_anew,
+    {"ht_equal(%t, the same made again)", 4, generate_one, call_anew, reference_anew,
      .rules = RULE_SMOOTH},
     {"ht_tensor_item(%t)", 2, generate_item, call_item, reference_item, .rules = RULE_SMOOTH},
     {"ht_tensor_item_ext(%t)", 3, generate_item, call_item_ext, reference_item,

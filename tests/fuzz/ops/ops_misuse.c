@@ -205,7 +205,7 @@ static struct outcome call_unread(struct run *run, const struct statement *s)
         ht_sum(x, 0);
     status = ht_error_get(&message);
     if (status != HT_ERR_MEMORY && strstr(message, "ht_transpose") == NULL)
-        fail(run, "an error that nobody has read is gone: %s", message);
+        fail(run, "an error that was not read is gone: %s", message);
     return done(status);
 }
 

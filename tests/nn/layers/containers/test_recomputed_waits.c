@@ -226,7 +226,7 @@ static void an_exchange_that_is_left_out_is_an_error(void **state)
 
     (void)state;
     if (ht_test_size == 1)
-        HT_TEST_SKIP("one rank waits for nobody");
+        HT_TEST_SKIP("a single rank does not wait");
     ht_tensor_set_requires_grad(x, true);
     x = ht_mul_scalar(x, 2);
     y = ht_recomputed(run_leaving_out, 1, &x, NULL);

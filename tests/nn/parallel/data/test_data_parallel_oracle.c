@@ -15,7 +15,7 @@ static const struct variant {
     {"clipping by norm", {.max_norm = 0.05}},
     {"a frozen parameter", {.frozen = true}},
     {"a tied weight", {.tied = true}},
-    {"a layer that nobody uses", {.skip_fc1 = true, .find_unused = true}},
+    {"a layer that is not used", {.skip_fc1 = true, .find_unused = true}},
     {"uneven batches, some of no rows", {.uneven = true}},
     {"a schedule", {.schedule = true}},
     {"parameters read between steps", {.reads = true}},
