@@ -6,7 +6,7 @@
  *
  * Promotion: dtypes promote as in PyTorch. Together with a tensor that has axes, a tensor without
  * axes raises only the kind of the dtype (bool, integer, floating, complex). For example, float32
- * with a float64 without axes gives float32, and int32 with it float64 (ht_result_type). A number
+ * with a float64 without axes gives float32. int32 with it gives float64 (ht_result_type). A number
  * does the same: it takes the tensor's dtype unless its kind is higher (ht/number.h). ht_scalar
  * makes a number an operand. "Not for bool" and the like are about the dtype that results. Integers
  * wrap around.

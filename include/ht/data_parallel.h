@@ -197,8 +197,10 @@ HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
  *
  * Backward passes of forward passes in the region are not exchanged. The first backward pass after
  * them sends the sum, as torch's does. Under HT_AVERAGE_MEAN the gradient of k passes is therefore k
- * times the mean over ranks and passes, which accumulation_steps = k gives: divide each loss by k. The forward pass decides. So a backward pass in a region whose forward pass
- * ran before it is HT_ERR_STATE, on all ranks. A step with unsent gradients is HT_ERR_STATE too.
+ * times the mean over ranks and passes, which accumulation_steps = k gives: divide each loss by k.
+ *
+ * The forward pass decides. So a backward pass in a region whose forward pass ran before it is
+ * HT_ERR_STATE, on all ranks. A step with unsent gradients is HT_ERR_STATE too.
  *
  * wrapper: without accumulation_steps.
  * Logically collective.
@@ -242,8 +244,8 @@ HT_API ht_join_options ht_join_options_default(void);
  * none, forward on the others and the end on that one return HT_ERR_STATE, and the join is over.
  * SyncBatchNorm needs this.
  *
- * wrapper: without throw_on_early_termination, no other wrapper of its communicator is in a join
- * without it.
+ * wrapper: if throw_on_early_termination is false, no other wrapper of its communicator may be in a
+ *   join in which it is false.
  * options: NULL takes the defaults.
  * Collective, agrees.
  * Errors: HT_ERR_STATE for a second join, of this wrapper or of another one that `wrapper`

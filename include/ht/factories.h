@@ -6,8 +6,8 @@
  * arguments.
  *
  * Arguments that the factories share:
- * ndim, shape: the global shape; up to HT_MAX_NDIM axes and fewer than 2^59 elements. Lengths of 0
- *   are left out of that number. HT_SHAPE passes both.
+ * ndim, shape: the global shape, with up to HT_MAX_NDIM axes. The product of its lengths, leaving
+ *   out those that are 0, is below 2^59. HT_SHAPE passes both.
  * dtype: the dtype of the result.
  * split: the axis along which the ranks share the tensor, in canonical slabs (ht_comm_chunk),
  *   unless a comment says otherwise. Negative axes count from the end: -1 is the last axis, not "no

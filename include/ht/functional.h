@@ -3,10 +3,10 @@
  * Layers as functions, without state. Activations and losses have separate headers, which this one
  * includes.
  *
- * Inputs may be split along the batch axis (0), unless a comment says otherwise. Weights and biases of a split input are replicated on its
- * communicator (made with HT_NONE), and the backward pass sums their gradients over it.
- * Process-local weights, such as those of the layers in nn.h, take process-local inputs
- * (ht_tensor_local).
+ * Inputs may be split along the batch axis (0), unless a comment says otherwise. Weights and biases
+ * of a split input are replicated on its communicator (made with HT_NONE), and the backward pass
+ * sums their gradients over it. Process-local weights, such as those of the layers in nn.h, take
+ * process-local inputs (ht_tensor_local).
  *
  * Logically collective, unless a comment says otherwise. Differentiable.
  * Result: scoped, with the dtype, split and slabs of x; NULL after an error.

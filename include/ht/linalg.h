@@ -45,8 +45,8 @@ HT_API ht_tensor *ht_dot(ht_tensor *a, ht_tensor *b);
 
 /* Returns the sum of conj(a) b over all elements, paired in row-major order.
  *
- * a, b: the same number of elements; their shapes may differ. An operand may be a number (ht_scalar), on
- * any number of ranks.
+ * a, b: the same number of elements; their shapes may differ. An operand may be a number
+ *   (ht_scalar), on any number of ranks.
  * Result: no axes and no split; the dtype of ht_mul, and int64 for integers and bool.
  * Errors: HT_ERR_SHAPE for different numbers of elements.
  * Source: heat.linalg.vdot. */

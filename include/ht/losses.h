@@ -11,10 +11,10 @@
  *
  * Collective if an operand is split. Differentiable in all floating operands, also in weights.
  * Targets that are only compared with 1 and -1 have no gradient.
- * Result: scoped; NULL after an error. A mean or sum is a scalar on all ranks. Without reduction, the result is split if an
- * operand is split along an axis that the result has, unless a comment says otherwise. If operands
- * are split differently, it is split as one of them. Without elements or samples, a mean is 0, with
- * a gradient of zeros; PyTorch returns NaN.
+ * Result: scoped; NULL after an error. A mean or sum is a scalar on all ranks. Without reduction,
+ * the result is split if an operand is split along an axis that the result has, unless a comment
+ * says otherwise. If operands are split differently, it is split as one of them. Without elements or
+ * samples, a mean is 0, with a gradient of zeros; PyTorch returns NaN.
  * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x, or the operands instead
  * of it (x1 and x2, log_probs, ...), are floating, and the others are real; ht_mse_loss and
  * ht_l1_loss do not need it.

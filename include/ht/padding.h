@@ -48,9 +48,9 @@ HT_API ht_tensor *ht_pad_ext(ht_tensor *x, int count, const int64_t widths[], ht
  *
  * x: 3 to 6 axes.
  * factor: r, at least 1.
- * Result: a copy, or a view of x where strides allow it (factor 1). Split as x, but for a split
- * along C, H or W and a factor above 1, ht_reshape moves the split to axis 0. If that has length 1,
- * one rank then has all elements.
+ * Result: a copy, or a view of x where strides allow it (factor 1). It is split as x. But if x is
+ * split along C, H or W and factor is above 1, ht_reshape moves the split to axis 0. If that has
+ * length 1, one rank then has all elements.
  * Source: torch.nn.functional.pixel_shuffle. */
 HT_API ht_tensor *ht_pixel_shuffle(ht_tensor *x, int64_t factor);
 
@@ -62,8 +62,8 @@ HT_API ht_tensor *ht_pixel_unshuffle(ht_tensor *x, int64_t factor);
  *
  * x: 3 to 6 axes.
  * groups: a divisor of C.
- * Result: a copy, or a view of x where strides allow it (1 or C groups). Split as x, but
- * for a split along C and another number of groups, ht_reshape moves the split to axis 0.
+ * Result: a copy, or a view of x where strides allow it (1 or C groups). It is split as x. But if x
+ * is split along C, and groups is neither 1 nor C, ht_reshape moves the split to axis 0.
  * Errors: HT_ERR_SHAPE for groups that do not divide C, also below 1.
  * Source: torch.nn.functional.channel_shuffle. */
 HT_API ht_tensor *ht_channel_shuffle(ht_tensor *x, int64_t groups);
