@@ -270,7 +270,8 @@ static bool is_allowed(const struct stated *one, const struct poisoning *p, int 
     case A_HALF:
         return !counts;
     case MISSING:
-        return strcmp(p->key, "initial_lr") == 0;
+        return strcmp(p->key, "initial_lr") == 0 ||
+               strcmp(p->key, "momentum_buffer") == 0; /* of a momentum that has just begun */
     case BELOW_ZERO:
         return strcmp(p->key, "counts") != 0;
     case SCATTERED_ONE:
