@@ -71,8 +71,8 @@ static void for_each(void (*check)(test_case *c))
     }
 }
 
-/* Of unsplit operands, whose gradients those of split ones equal (below); on several ranks, whose many
- * calls take longer, of the case with most splits. */
+/* One rank checks unsplit operands: the next test compares split ones with these. Several ranks, whose
+ * many calls take longer, check the case with most splits. */
 static void check_gradients(test_case *c)
 {
     ht_tensor *in[NN_OPERANDS] = {NULL};
