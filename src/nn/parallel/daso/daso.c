@@ -3,6 +3,7 @@
  * DASO: the order of actions in a step and at the end of an epoch. */
 #include "nn/parallel/daso/average_parameters.h"
 #include "nn/parallel/daso/daso.h"
+#include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -169,7 +170,10 @@ ht_status ht_daso_step(ht_daso *daso)
         daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
     else {
         watch_updates(daso);
-        status = ht__optimizer_step("ht_daso_step", daso->optimizer);
+        if (daso->wrapper != NULL)
+            status = ht__dp_average_own(ht__dp_of(daso->wrapper));
+        if (status == HT_SUCCESS)
+            status = ht__optimizer_step("ht_daso_step", daso->optimizer);
         daso->stepped = daso->optimizer->steps;
     }
     daso->updates++;

@@ -4,10 +4,9 @@
  * scaler. */
 #include "ht/autograd.h"
 #include "nn/parallel/daso/daso.h"
+#include "nn/parallel/data/data_parallel.h"
 
 #include <inttypes.h>
-
-#include "ht/data_parallel.h"
 
 /* The model's trainable parameters against the optimizer's. */
 struct census {
@@ -51,11 +50,18 @@ static ht_status check_model(const char *what, const ht_daso *daso, ht_module *m
     return HT_SUCCESS;
 }
 
+/* Gradients that stay on their ranks are not divided by an exchange: they are means at once. */
+static ht_status set_apart(ht_module *wrapper, bool apart)
+{
+    ht__dp_of(wrapper)->reducer->own_means = apart;
+    return apart ? ht_data_parallel_no_sync_begin(wrapper) : ht_data_parallel_no_sync_end(wrapper);
+}
+
 void ht__daso_drop_model(ht_daso *daso)
 {
     ht__daso_buffers_fini(daso);
     if (daso->skips_sync)
-        ht_data_parallel_no_sync_end(daso->wrapper);
+        set_apart(daso->wrapper, false);
     ht_release(daso->model);
     ht_release(daso->wrapper);
     daso->model = daso->wrapper = NULL;
@@ -85,8 +91,6 @@ ht_status ht_daso_set_model(ht_daso *daso, ht_module *module)
     return ht__daso_adopt("ht_daso_set_model", daso, module, NULL);
 }
 
-/* The wrapper weighs gradients by the rows they are of, and divides when it averages them: those
- * that stay on their rank count once. */
 ht_status ht__daso_prepare(ht_daso *daso)
 {
     int64_t batches = daso->batches > 0 ? daso->batches : INT64_MAX;
@@ -96,12 +100,9 @@ ht_status ht__daso_prepare(ht_daso *daso)
     if (daso->wrapper == NULL)
         return HT_SUCCESS;
     if (skips_sync != daso->skips_sync)
-        status = skips_sync ? ht_data_parallel_no_sync_begin(daso->wrapper)
-                            : ht_data_parallel_no_sync_end(daso->wrapper);
+        status = set_apart(daso->wrapper, skips_sync);
     daso->skips_sync = skips_sync;
-    if (status != HT_SUCCESS || !skips_sync || daso->scaler != NULL)
-        return status; /* a scaler divides by the rows of all its losses */
-    return ht_data_parallel_set_weight(daso->wrapper, 1);
+    return status;
 }
 
 ht_status ht__daso_set_batches(const char *what, ht_daso *daso, int64_t batches)

@@ -109,7 +109,7 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
     const ht_data_parallel_options *options = &dp->reducer->options;
 
     if (options->averaging == HT_AVERAGE_WEIGHTED)
-        return dp->pass_weight;
+        return dp->pass_weight / ht__reducer_unit(dp->reducer, dp->pass_weight, dp->pass_sync);
     return options->averaging == HT_AVERAGE_MEAN ? 1.0 / options->accumulation_steps : 1;
 }
 
@@ -146,13 +146,17 @@ static ht_status complete(ht_data_parallel *dp)
 
 static ht_status divide_by_own(ht_data_parallel *dp, int i, ht_tensor *grad)
 {
-    const double weight = dp->reducer->params[i].weight;
+    ht_reducer_param *param = &dp->reducer->params[i];
 
-    return weight > 0 && weight != 1 ? ht_mul_scalar_(grad, 1 / weight) : HT_SUCCESS;
+    (void)grad;
+    return !param->global && param->weight > 0 ? ht__reducer_set_unit(param, param->weight)
+                                               : HT_SUCCESS;
 }
 
 ht_status ht__dp_average_own(ht_data_parallel *dp)
 {
+    if (dp->reducer->pass != HT_PASS_LOCAL)
+        return HT_SUCCESS;
     return for_each_grad(dp, divide_by_own);
 }
 

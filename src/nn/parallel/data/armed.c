@@ -19,17 +19,19 @@ static const char what[] = "ht_backward";
 static double begin_one(ht_data_parallel *dp, ht_tensor *root)
 {
     bool worthless = dp->pass_weight == 0, idle = worthless && !ht__graph_may_wait(root), sync;
+    double scale;
 
     if (ht__dp_count_pass(dp, &sync) != HT_SUCCESS) { /* on this rank maybe alone */
         ht__dp_begin_counted(dp, sync);
         return -1;
     }
+    scale = ht__dp_seed_scale(dp); /* first: of the samples before this pass */
     if (ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
         return -1;
     dp->buffers_current &= !sync;
     if (worthless)
         return idle ? 0 : DBL_MIN;
-    return ht__dp_seed_scale(dp);
+    return scale;
 }
 
 /* Marks the forward pass that made this node; false when none is left. */

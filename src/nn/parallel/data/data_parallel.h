@@ -99,8 +99,8 @@ void ht__dp_leave_known(ht_data_parallel *dp);
 
 /* data/accumulate.c. Whether a forward pass that began now would be synchronised; a
  * backward pass begins: whether it is. Its seed's factor. Whether step() or zero_grad() comes in
- * the middle of a group. Divides gradients weighted by rows by the rows of this rank, if no pass
- * was synchronised. Ends the unfinished group. */
+ * the middle of a group. Makes gradients that stayed on this rank the mean over its
+ * samples, unless they are already. Ends the unfinished group. */
 bool ht__dp_syncs(const ht_data_parallel *dp);
 ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync);
 double ht__dp_seed_scale(const ht_data_parallel *dp);

@@ -64,6 +64,101 @@ static void test_local_skips(void **state)
     end(&s);
 }
 
+static ht_tensor *loss_of(const struct setting *s, double x)
+{
+    int64_t three = 3;
+
+    return ht_forward(s->model, ht_full(1, &three, x, HT_FLOAT64, HT_LOCAL));
+}
+
+static ht_status weighted_backward(const struct setting *s, double weight, double x)
+{
+    ht_data_parallel_set_weight(s->model, weight);
+    return ht_backward(loss_of(s, x));
+}
+
+/* The ways of a program to make one gradient, and the gradient; the first begins from an average
+ * that was not zeroed, of 3 rows for each of n ranks. */
+static double add_kept(const struct setting *s)
+{
+    const int n = node_size(2);
+
+    assert_int_equal(ht_backward(loss_of(s, 4)), HT_SUCCESS);
+    return (n * (ht_test_rank / 2 * 2 + (n - 1) / 2.0) + 4) / (n + 1);
+}
+
+static double weigh(const struct setting *s)
+{
+    assert_int_equal(weighted_backward(s, 8, ht_test_rank), HT_SUCCESS);
+    return ht_test_rank;
+}
+
+static double add_two_passes(const struct setting *s)
+{
+    assert_int_equal(weighted_backward(s, 1, ht_test_rank), HT_SUCCESS);
+    assert_int_equal(weighted_backward(s, 3, 2), HT_SUCCESS);
+    return (ht_test_rank + 6) / 4.0;
+}
+
+static double add_two_outputs(const struct setting *s)
+{
+    assert_int_equal(ht_backward(ht_add(loss_of(s, ht_test_rank), loss_of(s, 5))), HT_SUCCESS);
+    return ht_test_rank + 5;
+}
+
+static double add_nothing(const struct setting *s)
+{
+    assert_int_equal(ht_backward(loss_of(s, ht_test_rank)), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_backward(s->model, NULL), HT_SUCCESS);
+    return ht_test_rank;
+}
+
+/* One gradient is zeroed between two passes, and the others are not: the step takes its mean. */
+static double zero_one(const struct setting *s)
+{
+    assert_int_equal(weighted_backward(s, 2, 1), HT_SUCCESS);
+    ht_tensor_set_grad(points_of(s)->first, NULL);
+    assert_int_equal(weighted_backward(s, 2, 7), HT_SUCCESS);
+    return 7;
+}
+
+/* A gradient that stays on its rank is the mean over the rows of that rank, before the step too. */
+static void test_own_gradients_are_means(void **state)
+{
+    double (*const ways[])(const struct setting *s) = {add_kept,        weigh,       add_two_passes,
+                                                       add_two_outputs, add_nothing, zero_one};
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(2, HT_FLOAT64, 1, 100, &o);
+    int way = 0;
+
+    (void)state;
+    s.daso->schedule.global_skip = 8;
+    s.daso->schedule.local_skip = 2;
+    s.daso->schedule.wait = 2;
+    ht_set_grad_enabled(true);
+    for (int batch = 0; batch < 16; batch++) {
+        const bool apart = batch % 2 == 1 && batch % 8 > 2;
+        const double before = value_of(ht_detach(points_of(&s)->first));
+
+        if (batch != 3)
+            ht_daso_zero_grad(s.daso);
+        if (!apart)
+            assert_int_equal(backward(s.model, ht_test_rank), HT_SUCCESS);
+        else {
+            const double expected = ways[way](&s);
+
+            assert_true(ways[way++] == zero_one || fabs(gradient(&s) - expected) < 1e-12);
+            assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+            assert_true(fabs(before - value_of(ht_detach(points_of(&s)->first)) - expected) <
+                        1e-12);
+            continue;
+        }
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+    }
+    assert_int_equal(way, sizeof ways / sizeof *ways);
+    end(&s);
+}
+
 /* Without DASO the wrapper is one like others: it averages in each batch again. */
 static void test_wrapper_outlives_daso(void **state)
 {
@@ -174,6 +269,7 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_data_parallel_multi_gpu, cmocka_unit_test(test_averages_inside_nodes),
-              cmocka_unit_test(test_local_skips), cmocka_unit_test(test_wrapper_outlives_daso),
+              cmocka_unit_test(test_local_skips), cmocka_unit_test(test_own_gradients_are_means),
+              cmocka_unit_test(test_wrapper_outlives_daso),
               cmocka_unit_test(test_all_ranks_begin_with_rank_0s_values),
               cmocka_unit_test(test_loss_scaling), cmocka_unit_test(test_misuse));

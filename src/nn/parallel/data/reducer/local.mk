@@ -17,6 +17,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/reducer_ready.c \
 	src/nn/parallel/data/reducer/reducer_report.c \
 	src/nn/parallel/data/reducer/reducer_staging.c \
+	src/nn/parallel/data/reducer/reducer_unit.c \
 	src/nn/parallel/data/reducer/reducer_unused.c \
 	src/nn/parallel/data/reducer/reducer_update.c \
 	src/nn/parallel/data/reducer/reducer_wait.c

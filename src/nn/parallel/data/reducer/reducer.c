@@ -43,6 +43,7 @@ static void set_hooks(ht_reducer *reducer)
         ht_reducer_param *param = &reducer->params[i];
 
         param->reducer = reducer;
+        param->unit = 1;
         param->hook = ht__register_early_hook(param->tensor, ht__reducer_ready, ht__reducer_filling,
                                               ht__reducer_moving, param);
     }

@@ -99,6 +99,7 @@ struct ht_reducer_param {
     bool global;               /* the gradient holds an average over the ranks already: */
     double total;              /* of samples of this weight, of all ranks; */
     double weight;             /* this rank's in the gradient, whether they were sent or not */
+    double unit;               /* the gradient is a sum over samples divided by this */
     double divisor;            /* the total of the pass under way, from its head */
     unsigned zeroings;         /* of the gradient, before that weight */
     bool averaged;             /* some of it has been sent since then */
@@ -190,6 +191,7 @@ struct ht_reducer {
     ht_exchange_op *head_op;
     ht_comm_hook hook; /* NULL: the average */
     void *hook_state;  /* not owned */
+    bool own_means;    /* passes that stay on this rank leave the mean over its samples */
     double loss_scale; /* what an optimizer's wrapper multiplied the last loss with; 1: none did */
     ht_exchange *hook_rounds[HT_COMM_HOOK_ROUNDS]; /* not owned; the first is `exchange` */
     ht_status failure;    /* the first, which leaves this reducer of no use; ht__reducer_status */
@@ -255,6 +257,12 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due);
 void ht__reducer_ready(ht_tensor *leaf, void *param);
 void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *param); /* its first n elements are */
 void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *cause);
+
+/* reducer_unit.c. The unit of gradients in a pass that begins. Changes that of one. Without an
+ * exchange: an average that is there counts as the mean of this rank's samples. */
+double ht__reducer_unit(ht_reducer *reducer, double weight, bool sync);
+ht_status ht__reducer_set_unit(ht_reducer_param *param, double unit);
+void ht__reducer_keep_own(ht_reducer_param *param);
 
 /* reducer_post.c. Starts the ready buckets of a pass whose turn it is: whether that was the last of
  * it; and of all passes in their turn. post_all: everything of this pass, and of those before it,

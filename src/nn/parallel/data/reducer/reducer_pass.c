@@ -43,7 +43,7 @@ ht_status ht__reducer_take_over(ht_reducer_param *param)
 {
     if (!ht__reducer_has_grad(param))
         param->global = false;
-    return param->global ? make_share(param) : HT_SUCCESS;
+    return param->global ? make_share(param) : ht__reducer_set_unit(param, 1);
 }
 
 void ht__reducer_ready(ht_tensor *leaf, void *user)
@@ -150,9 +150,19 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
     return HT_SUCCESS;
 }
 
-/* Notes the composition of this rank's gradients after this pass. */
-static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head)
+/* Prepares a gradient for what this pass adds to it. */
+static ht_status prepare(ht_reducer_param *param, double unit, bool sync)
 {
+    if (sync || !param->reducer->own_means)
+        return ht__reducer_take_over(param);
+    ht__reducer_keep_own(param);
+    return ht__reducer_set_unit(param, unit);
+}
+
+/* Notes the composition of this rank's gradients after this pass. */
+static ht_status add_pass(ht_reducer *reducer, double weight, bool sync, ht_pass_head *head)
+{
+    const double unit = ht__reducer_unit(reducer, weight, sync);
     ht_scope *scope = ht_scope_open();
     bool was = ht_set_grad_enabled(false);
     ht_status status = HT_SUCCESS;
@@ -162,7 +172,7 @@ static ht_status add_pass(ht_reducer *reducer, double weight, ht_pass_head *head
         ht_reducer_param *param = &reducer->params[i];
 
         ht__reducer_note_zeroing(param);
-        status = ht__reducer_take_over(param);
+        status = prepare(param, unit, sync);
         param->weight += weight;
         head->weight = param->weight > head->weight ? param->weight : head->weight;
         head->kept = param->kept ? 1 : head->kept;
@@ -180,7 +190,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
     ht_status status = ht__reducer_drain(reducer);
 
     if (status == HT_SUCCESS)
-        status = add_pass(reducer, weight, &head);
+        status = add_pass(reducer, weight, sync, &head);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     reducer->stop.agreed = reducer->stop.asked;
