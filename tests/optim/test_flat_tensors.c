@@ -35,7 +35,7 @@ static void read_all(const ht_value *tensors, float *values)
 
 static ht_flat_average average_over(ht_comm *comm, ht_dtype wire)
 {
-    return (ht_flat_average){.exchange = ht__exchange_get(comm, HT_PURPOSE_DASO),
+    return (ht_flat_average){.exchange = ht__exchange_get(comm, HT_PURPOSE_AVERAGES),
                              .ranks = ht_comm_size(comm),
                              .wire = wire,
                              .what = "test"};

@@ -14,10 +14,10 @@ typedef enum ht_purpose {
     HT_PURPOSE_HOOK_1, /* later rounds of communication hooks */
     HT_PURPOSE_HOOK_2,
     HT_PURPOSE_LOADER,
-    HT_PURPOSE_DASO,
-    HT_PURPOSE_REPORT,  /* what went wrong in a pass of the reducer */
-    HT_PURPOSE_POSTED,  /* non-blocking collective calls; made with the communicator */
-    HT_PURPOSE_RECORDS, /* and beyond: for each of those above, the records of the calls there */
+    HT_PURPOSE_AVERAGES, /* of parameters; blocking, so that they have one order */
+    HT_PURPOSE_REPORT,   /* what went wrong in a pass of the reducer */
+    HT_PURPOSE_POSTED,   /* non-blocking collective calls; made with the communicator */
+    HT_PURPOSE_RECORDS,  /* and beyond: for each of those above, the records of the calls there */
     HT_PURPOSE_COUNT = 2 * HT_PURPOSE_RECORDS
 } ht_purpose;
 

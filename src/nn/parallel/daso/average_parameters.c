@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The mean of tensors over ranks. The tensors are copied one after another to a buffer, which
- * travels as one sum of the exchange engine, so that all ranks get the same bits. */
+ * travels as one sum of the exchange engine, so that all ranks get the same bits. Its engine is not
+ * the reducer's: passes of wrappers that are under way start operations at other times on each
+ * rank. */
 #include "core/tensor/graph.h"
 #include "nn/parallel/daso/average_parameters.h"
 
@@ -167,7 +169,7 @@ ht_status ht__average(const char *what, ht_flat_tensors *flat, ht_comm *comm)
 
     if (comm->size == 1)
         return HT_SUCCESS;
-    exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
+    exchange = ht__exchange_get(comm, HT_PURPOSE_AVERAGES);
     if (exchange == NULL)
         return ht_error_get(NULL);
     how = (ht_flat_average){

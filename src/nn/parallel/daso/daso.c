@@ -109,7 +109,7 @@ ht_daso *ht_optim_daso(ht_optimizer *local_optimizer, int64_t total_epochs, ht_c
                                         .detector = new_detector(&o)};
     daso->report = (ht_daso_report){.sent = -1, .staleness = -1};
     daso->stepped = -1;
-    daso->everyone = ht__exchange_get(comm, HT_PURPOSE_DASO);
+    daso->everyone = ht__exchange_get(comm, HT_PURPOSE_AVERAGES);
     if (daso->everyone == NULL || !ht__daso_groups_init(&daso->groups, comm)) {
         ht_release(daso);
         return NULL;

@@ -180,7 +180,7 @@ static ht_status average_level(ht_hierarchical_averager *averager, const level *
 {
     static const char name[] = "ht_hierarchical_averager_average_parameters";
     ht_scope *scope = ht_scope_open();
-    ht_exchange *exchange = ht__exchange_get(averager->comm, HT_PURPOSE_REDUCER);
+    ht_exchange *exchange = ht__exchange_get(averager->comm, HT_PURPOSE_AVERAGES);
     ht_status status = exchange != NULL ? ht__average_prepare(name, averager->comm, parameters,
                                                               true, exchange, &averager->flat)
                                         : ht_error_get(NULL);

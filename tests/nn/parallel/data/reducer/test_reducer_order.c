@@ -1,8 +1,9 @@
 /* ranks 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* The order in which ranks start exchanges: two wrappers of one communicator, and ranks that wait
- * for something else. Ranks meet each other in the order that would go wrong, by messages. */
+/* The order in which ranks start exchanges: two wrappers of one communicator, averages of parameters
+ * on it, and ranks that wait for something else. Ranks meet each other in the order that would go wrong, by messages. */
 #include "nn/parallel/data/data_parallel_test.h"
+#include "nn/parallel/daso/average_parameters.h"
 #include "nn/parallel/data/data_parallel.h"
 
 #include <stdlib.h>
@@ -138,5 +139,100 @@ static void ranks_in_a_barrier_serve_those_that_are_not(void **state)
     MPI_Comm_free(&comm);
 }
 
+/* Another model, and the ways to average its parameters. */
+struct averaged {
+    ht_module *net;
+    ht_comm *comm;
+    ht_daso *daso;
+    ht_flat_tensors *flat;
+    ht_hierarchical_averager *averager;
+};
+
+static ht_status reset_daso(struct averaged *b)
+{
+    return ht_daso_reset(b->daso);
+}
+
+static ht_status average_flat(struct averaged *b)
+{
+    return ht__average("a test", b->flat, b->comm);
+}
+
+static ht_status average_list(struct averaged *b)
+{
+    return ht_average_parameters(ht_module_parameters(b->net), b->comm);
+}
+
+static ht_status average_groups(struct averaged *b)
+{
+    return ht_hierarchical_averager_average_parameters(b->averager, ht_module_parameters(b->net));
+}
+
+static void check_average(ht_status (*average)(struct averaged *), struct averaged *b)
+{
+    ht_tensor *x = ht_value_as_tensor(ht_value_at(ht_module_parameters(b->net), 0));
+    const bool was = ht_set_grad_enabled(false);
+
+    ht_fill_(x, ht_test_rank);
+    assert_int_equal(average(b), HT_SUCCESS);
+    assert_true(fabs(ht_item(ht_max(x, HT_NONE)) - (ht_test_size - 1) / 2.0) < 1e-6);
+    ht_set_grad_enabled(was);
+}
+
+static void average_during_passes(ht_status (*average)(struct averaged *), struct averaged *b,
+                                  MPI_Comm comm)
+{
+    struct model a = open_model(3, b->comm, false);
+    const int last = ht_test_size - 1;
+
+    for (int step = 0; step < STEPS; step++) {
+        ht_scope *scope = ht_scope_open();
+
+        for (int r = 0; r < last && step >= FIRST && ht_test_rank == last; r++)
+            wait_for(r, comm, step);
+        backward_share(&a, step);
+        if (step >= FIRST && ht_test_rank == last)
+            wait_for_head(&a);
+        if (step >= FIRST && ht_test_rank != last)
+            MPI_Send(NULL, 0, MPI_BYTE, last, TAG + step, comm);
+        assert_int_equal(ht_optimizer_step(a.optimizer), HT_SUCCESS);
+        check_average(average, b);
+        assert_int_equal(ht_data_parallel_drain(a.dp), HT_SUCCESS);
+        ht_scope_close(scope);
+    }
+    expect(&a, 3);
+    close_model(&a);
+}
+
+/* The last rank has started the buckets of its pass before an average of other parameters. The
+ * others start theirs while they wait for that average. */
+static void averages_of_parameters_do_not_wait_for_passes(void **state)
+{
+    ht_status (*const ways[])(struct averaged *) = {reset_daso, average_flat, average_list,
+                                                    average_groups};
+    struct averaged b = {.net = new_net(4), .comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank)};
+    ht_optimizer *optimizer = new_optimizer(b.net, SGD);
+    MPI_Comm comm;
+
+    (void)state;
+    setenv("HT_EXCHANGE", "messages", 1);
+    MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
+    b.daso = ht_optim_daso(optimizer, 10, b.comm, NULL);
+    assert_int_equal(ht_daso_set_model(b.daso, b.net), HT_SUCCESS);
+    b.flat = ht__average_memory("a test", b.comm, ht_module_parameters(b.net), NULL);
+    b.averager = ht_hierarchical_averager_new(b.comm, 1, &(int64_t){1}, &ht_test_size, 0);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        average_during_passes(ways[i], &b, comm);
+    unsetenv("HT_EXCHANGE");
+    MPI_Comm_free(&comm);
+    ht__flat_free(b.flat);
+    ht_release(b.averager);
+    ht_release(b.daso);
+    ht_release(optimizer);
+    ht_release(b.net);
+    ht_release(b.comm);
+}
+
 HT_TEST_SUITE(test_reducer_order, cmocka_unit_test(two_wrappers_start_in_one_order),
+              cmocka_unit_test(averages_of_parameters_do_not_wait_for_passes),
               cmocka_unit_test(ranks_in_a_barrier_serve_those_that_are_not));
