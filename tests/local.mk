@@ -218,6 +218,7 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_daso.c \
 	tests/nn/parallel/daso/test_daso_epochs.c \
 	tests/nn/parallel/daso/test_daso_exchange.c \
+	tests/nn/parallel/daso/test_daso_failure.c \
 	tests/nn/parallel/daso/test_daso_model.c \
 	tests/nn/parallel/daso/test_daso_momentum.c \
 	tests/nn/parallel/daso/test_daso_schedule.c \

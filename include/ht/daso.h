@@ -204,10 +204,14 @@ HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
  *
  * If the program also steps the optimizer, each batch updates twice, which is logged as a warning.
  *
+ * A rank whose forward, backward or update has failed calls this, too. The call waits for the next
+ * exchange, in which all ranks get the error.
+ *
  * daso: has a model and a last batch.
  * Collective.
  * Errors: HT_ERR_STATE without a model or last batch, after the last batch, or if parameters are
- * not finite after an exchange; the same on all ranks. */
+ * not finite after an exchange. The error of a rank whose batch has failed. The same on all ranks,
+ * but in different batches if the nodes have no exchange between them. */
 HT_API ht_status ht_daso_step(ht_daso *daso);
 
 /* ht_optimizer_zero_grad of the local optimizer of `daso`. Not collective. */

@@ -96,11 +96,11 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
 }
 
 /* The losses first ... end - 1 make one update; loss number `count` is among them. */
-static void find_group(const ht_optim_wrapper *wrapper, int64_t *first, int64_t *end)
+static void find_group(const ht_optim_wrapper *wrapper, int64_t count, int64_t *first, int64_t *end)
 {
     int64_t size = wrapper->options.accumulative_counts, most = wrapper->options.max_counts;
 
-    *first = wrapper->last.count / size * size;
+    *first = count / size * size;
     *end = *first + size;
     if (most > 0 && *end > most)
         *end = most;
@@ -108,14 +108,17 @@ static void find_group(const ht_optim_wrapper *wrapper, int64_t *first, int64_t 
         *first = wrapper->first;
 }
 
-bool ht_optim_wrapper_should_update(const ht_optim_wrapper *wrapper)
+bool ht__optim_wrapper_ends_group(const ht_optim_wrapper *wrapper, int64_t count)
 {
     int64_t first, end;
 
-    if (wrapper == NULL)
-        return false;
-    find_group(wrapper, &first, &end);
-    return wrapper->last.count + 1 == end;
+    find_group(wrapper, count, &first, &end);
+    return count + 1 == end;
+}
+
+bool ht_optim_wrapper_should_update(const ht_optim_wrapper *wrapper)
+{
+    return wrapper != NULL && ht__optim_wrapper_ends_group(wrapper, wrapper->last.count);
 }
 
 static double loss_scale(const ht_optim_wrapper *wrapper, const ht_data_parallel *dp)
@@ -124,7 +127,7 @@ static double loss_scale(const ht_optim_wrapper *wrapper, const ht_data_parallel
 
     if (dp != NULL && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         return 1;
-    find_group(wrapper, &first, &end);
+    find_group(wrapper, wrapper->last.count, &first, &end);
     return 1 / (double)(end - first);
 }
 

@@ -19,6 +19,9 @@ struct ht_optim_wrapper {
     ht_optim_update last;
 };
 
+/* Whether an update follows loss number `count`. */
+bool ht__optim_wrapper_ends_group(const ht_optim_wrapper *wrapper, int64_t count);
+
 /* ht_optim_wrapper_update_params; errors name the public function `what`. */
 ht_status ht__optim_wrapper_update(const char *what, ht_optim_wrapper *wrapper, ht_tensor *loss);
 

@@ -133,6 +133,11 @@ static ht_status check_step(const char *what, const ht_daso *daso)
                        "%s: all %" PRId64 " batches of epoch %" PRId64 " are done; begin the "
                        "next epoch with ht_daso_epoch_loss_logic",
                        what, daso->batches, daso->schedule.epoch);
+    return HT_SUCCESS;
+}
+
+static ht_status check_scaler(const char *what, const ht_daso *daso)
+{
     if (daso->scaler != NULL && ht_optim_wrapper_last(daso->scaler).count == daso->scaled)
         return HT_FAIL(daso->comm, HT_ERR_STATE,
                        "%s: call ht_optim_wrapper_update_params of the scaler first", what);
@@ -152,33 +157,49 @@ static void watch_updates(ht_daso *daso)
     daso->extra = more || daso->extra > 1 ? daso->extra + 1 : 0;
 }
 
+/* The part of a step without an exchange between nodes. */
+static ht_status update(const char *what, ht_daso *daso)
+{
+    ht_status status = HT_SUCCESS;
+
+    if (daso->scaler != NULL) {
+        daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
+        return HT_SUCCESS;
+    }
+    watch_updates(daso);
+    if (daso->wrapper != NULL)
+        status = ht__dp_average_own(ht__dp_of(daso->wrapper));
+    if (status == HT_SUCCESS)
+        status = ht__optimizer_step(what, daso->optimizer);
+    daso->stepped = daso->optimizer->steps;
+    return status;
+}
+
+static bool averages_inside(const ht_daso *daso)
+{
+    return !daso->skips_sync &&
+           (daso->scaler == NULL || ht_optim_wrapper_last(daso->scaler).synchronised);
+}
+
 ht_status ht_daso_step(ht_daso *daso)
 {
+    static const char what[] = "ht_daso_step";
+    const int64_t loss = daso != NULL ? daso->scaled : 0;
     ht_status status;
 
-    if (HT_IS_NULL(daso, "ht_daso_step", "daso"))
+    if (HT_IS_NULL(daso, what, "daso") || check_step(what, daso) != HT_SUCCESS)
         return ht_error_get(NULL);
-    status = check_step("ht_daso_step", daso);
-    if (status != HT_SUCCESS)
-        return status;
+    status = ht__daso_check_pass(daso, false);
+    if (status == HT_SUCCESS && check_scaler(what, daso) != HT_SUCCESS)
+        return ht_error_get(NULL);
     daso->report = (ht_daso_report){
-        .sent = -1,
-        .staleness = -1,
-        .local_sync = !daso->skips_sync &&
-                      (daso->scaler == NULL || ht_optim_wrapper_last(daso->scaler).synchronised)};
-    if (daso->scaler != NULL)
-        daso->scaled = ht_optim_wrapper_last(daso->scaler).count;
-    else {
-        watch_updates(daso);
-        if (daso->wrapper != NULL)
-            status = ht__dp_average_own(ht__dp_of(daso->wrapper));
-        if (status == HT_SUCCESS)
-            status = ht__optimizer_step("ht_daso_step", daso->optimizer);
-        daso->stepped = daso->optimizer->steps;
-    }
-    daso->updates++;
+        .sent = -1, .staleness = -1, .local_sync = averages_inside(daso)};
     if (status == HT_SUCCESS)
-        status = ht__daso_exchange(daso);
+        status = update(what, daso);
+    if (status == HT_SUCCESS)
+        status = ht__daso_check_pass(daso, true);
+    daso->updates++;
+    status = status == HT_SUCCESS ? ht__daso_exchange(daso) : ht__daso_fail(daso, loss);
     daso->batch++;
     return status == HT_SUCCESS ? ht__daso_prepare(daso) : status;
 }

@@ -63,6 +63,7 @@ struct ht_daso {
     ht_tensor *travelling;   /* owned; parameters on their way between nodes */
     ht_daso_flight flight;
     ht_daso_report report;
+    const ht_error_kept *failure; /* not owned; of this rank, which its data report; NULL: none */
 };
 
 /* The phase and skips, as a line of the log. */
@@ -115,6 +116,12 @@ typedef char ht_daso_layout_text[128];
 bool ht__daso_same_layout(const ht_daso *daso, const double *nodes, int64_t ranks);
 void ht__daso_describe_layouts(const ht_daso *daso, const double *nodes, int64_t ranks,
                                ht_daso_layout_text theirs, ht_daso_layout_text ours);
+
+/* daso/failure.c. The error of a backward pass that has failed here; waits: or on another rank of
+ * the node. After an error in the batch of loss number `loss`: takes part in exchanges until all
+ * ranks have the error, and returns it. */
+ht_status ht__daso_check_pass(const ht_daso *daso, bool waits);
+ht_status ht__daso_fail(ht_daso *daso, int64_t loss);
 
 /* daso/exchange.c. The actions due after the batch; receives pending exchanges. Filled into
  * daso->report. */

@@ -18,8 +18,17 @@
 
 static const char what[] = "ht_daso_step";
 
+/* All ranks have found a value that is infinite or NaN: the mark of one whose batch has failed, or
+ * a parameter. */
 static ht_status fail_not_finite(ht_daso *daso)
 {
+    ht_status mine = HT_SUCCESS, status;
+
+    if (daso->failure != NULL)
+        mine = ht__error_set(daso->failure->code, "%s", daso->failure->message);
+    status = ht__agree(what, daso->comm, mine);
+    if (status != HT_SUCCESS)
+        return status;
     return HT_FAIL(daso->comm, HT_ERR_STATE,
                    "%s: the parameters exchanged after batch %" PRId64 " of epoch %" PRId64
                    " are infinite or NaN",
@@ -46,6 +55,13 @@ static ht_tensor *agreed_part(const ht_daso *daso, int64_t begin, int64_t end)
     return ht_narrow(daso->agreed->all, 0, begin, end);
 }
 
+/* A rank whose batch has failed sends NaN as its first element. */
+static ht_status mark(const ht_daso *daso, ht_tensor *flat, int64_t begin)
+{
+    return daso->failure != NULL && begin == 0 ? ht_fill_(ht_narrow(flat, 0, 0, 1), NAN)
+                                               : HT_SUCCESS;
+}
+
 /* With 16 bits on the wire, the difference from the last agreed values is rounded: parameters
  * themselves would lose every update below 2^-9 of them. */
 static bool agrees_on_differences(const ht_daso *daso)
@@ -67,13 +83,17 @@ static ht_status step_outside(const ht_daso_options *o, ht_tensor *x, ht_tensor 
     return status == HT_SUCCESS ? blend(x, 1, agreed, 1) : status;
 }
 
-static ht_status subtract_agreed(void *user, int64_t begin, int64_t end)
+static ht_status leave_piece(void *user, int64_t begin, int64_t end)
 {
     const ht_daso *daso = user;
     ht_scope *scope = ht_scope_open();
-    ht_status status = blend(ht_narrow(daso->flat->all, 0, begin, end), 1,
-                             agreed_part(daso, begin, end), -1);
+    ht_status status = HT_SUCCESS;
 
+    if (agrees_on_differences(daso))
+        status = blend(ht_narrow(daso->flat->all, 0, begin, end), 1, agreed_part(daso, begin, end),
+                       -1);
+    if (status == HT_SUCCESS)
+        status = mark(daso, daso->flat->all, begin);
     ht_scope_close(scope);
     return status;
 }
@@ -92,10 +112,10 @@ static ht_status take_mean(ht_daso *daso, ht_tensor *x, int64_t begin, int64_t e
         status = blend(x, 1, agreed, 1);
     else if (outside)
         status = step_outside(&daso->options, x, agreed, ht_narrow(daso->outer, 0, begin, end));
-    if (status == HT_SUCCESS && agreed != NULL)
-        status = ht_copy_(agreed, x);
     if (status == HT_SUCCESS)
         status = ask_finite(x, &finite);
+    if (status == HT_SUCCESS && finite && agreed != NULL)
+        status = ht_copy_(agreed, x);
     return finite ? status : fail_not_finite(daso);
 }
 
@@ -118,7 +138,7 @@ static ht_status agree(ht_daso *daso)
                            .wire = differences ? daso->options.downcast_type
                                                : daso->flat->all->body->dtype,
                            .what = "DASO's mean over all ranks",
-                           .leave = differences ? subtract_agreed : NULL,
+                           .leave = differences || daso->failure != NULL ? leave_piece : NULL,
                            .arrive = take_piece,
                            .user = daso};
 
@@ -166,6 +186,8 @@ static ht_status pack(void *user, int64_t begin, int64_t end)
         status = blend(x, 1, agreed_part(daso, begin, end), -1);
     if (status == HT_SUCCESS && daso->groups.weight != 1)
         status = ht_mul_scalar_(x, daso->groups.weight);
+    if (status == HT_SUCCESS)
+        status = mark(daso, daso->travelling, begin);
     ht_scope_close(scope);
     return status;
 }

@@ -6,6 +6,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/daso/daso.c \
 	src/nn/parallel/daso/daso.h \
 	src/nn/parallel/daso/exchange.c \
+	src/nn/parallel/daso/failure.c \
 	src/nn/parallel/daso/groups.c \
 	src/nn/parallel/daso/hierarchical_averager.c \
 	src/nn/parallel/daso/layout.c \

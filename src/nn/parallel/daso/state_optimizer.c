@@ -54,7 +54,10 @@ ht_status ht__daso_agree_states(const char *what, ht_daso *daso, bool averaged)
     int places = optimizer->count * HT_OPTIMIZER_STATES;
     int64_t *kinds = ht__alloc(((size_t)places + 1) * sizeof *kinds); /* last: a failure */
     bool held = ht__error_hold(true);
-    ht_status mine = make_used(optimizer), status;
+    ht_status mine = daso->failure != NULL
+                         ? ht__error_set(daso->failure->code, "%s", daso->failure->message)
+                         : make_used(optimizer),
+              status;
 
     ht__error_hold(held);
     for (int p = 0; p < places; p++)
