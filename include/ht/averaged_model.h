@@ -77,7 +77,9 @@ typedef ht_value *ht_next_batch_fn(void *user);
  * The layers begin with mean 0 and variance 1 and count their batches from 0. The pass runs in
  * training and records nothing. The modes of all its modules, and the momentum of its layers, are
  * restored afterwards. A module without such layers that track statistics runs no batch. Other
- * layers, such as instance normalisation, are left out.
+ * layers, such as instance normalisation, are left out. Under a data-parallel wrapper the BatchNorm
+ * layers of each rank have the statistics of its own batches. ht_module_eval then gives those of
+ * rank 0 to all ranks; SyncBatchNorm layers have those of all batches.
  * next, user: the source of batches, and its argument.
  * Collective as ht_forward is, in training.
  * Errors: those of the layers. The error of next, if it returned NULL after one; the statistics are

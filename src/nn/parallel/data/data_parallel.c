@@ -109,13 +109,14 @@ static ht_status finish(ht_data_parallel *dp, ht_origin *outer, const ht_value *
     return ht__reducer_status(dp->reducer);
 }
 
-/* Rank 0's buffers for all, where they may differ. */
+/* Rank 0's buffers for all. A rank does not know whether they differ: any training forward pass may
+ * have written them, on other ranks alone. */
 static ht_status share_buffers(ht_module *module)
 {
     ht_data_parallel *dp = ht_module_data(module);
 
-    if ((dp->buffers_current && dp->group == 0) || !dp->reducer->options.broadcast_buffers ||
-        dp->join == HT_JOIN_SHADOWING || dp->join == HT_JOIN_THROWING)
+    if (!dp->reducer->options.broadcast_buffers || dp->join == HT_JOIN_SHADOWING ||
+        dp->join == HT_JOIN_THROWING)
         return HT_SUCCESS;
     dp->buffers_current = true;
     return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);

@@ -132,6 +132,75 @@ static void test_all_ranks_evaluate_one_model(void **state)
     }
 }
 
+/* Passes after which no rank gives its buffers to the others; the first rank has fewer of them. */
+static void run_without_backward(ht_module *dp, bool records)
+{
+    const bool was = ht_set_grad_enabled(records);
+
+    for (int i = 0; i < 1 + ht_test_rank; i++) {
+        ht_scope *scope = ht_scope_open();
+
+        assert_non_null(ht_forward(dp, batch_rows(30 * i + 7 * ht_test_rank, 5)));
+        ht_scope_close(scope);
+    }
+    ht_set_grad_enabled(was);
+}
+
+static void run_with_gradients(ht_module *dp)
+{
+    run_without_backward(dp, true);
+}
+
+static void run_without_gradients(ht_module *dp)
+{
+    run_without_backward(dp, false);
+}
+
+static void run_without_sync(ht_module *dp)
+{
+    ht_data_parallel_no_sync_begin(dp);
+    assert_int_equal(backward_rows(dp, 7 * ht_test_rank, 5), HT_SUCCESS);
+    ht_data_parallel_no_sync_end(dp);
+}
+
+static ht_value *next_batch(void *left)
+{
+    return --*(int *)left > 0 ? ht_value_tensor(batch_rows(7 * ht_test_rank + *(int *)left, 5))
+                              : NULL;
+}
+
+static void recompute_statistics(ht_module *dp)
+{
+    int left = 3;
+
+    assert_int_equal(ht_update_bn(dp, next_batch, &left), HT_SUCCESS);
+}
+
+static void test_evaluation_shares_the_buffers_of_any_pass(void **state)
+{
+    void (*const passes[])(ht_module *) = {run_with_gradients, run_without_gradients,
+                                           run_without_sync, recompute_statistics};
+    ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_batch_norm1d(OUT, NULL)};
+    ht_module *net = ht_nn_sequential(2, layers), *dp;
+
+    (void)state;
+    ht_module_to_dtype(net, HT_FLOAT64);
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, false);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        double mine[3] = {0}, first[3], *at = mine;
+
+        ht_module_train(dp);
+        passes[i](dp);
+        assert_int_equal(ht_module_eval(dp), HT_SUCCESS);
+        ht_module_named_buffers(net, keep_buffer, &at);
+        memcpy(first, mine, sizeof first);
+        ht__comm_bcast_bytes(HT_COMM_WORLD, first, sizeof first, 0, "rank 0's buffers");
+        assert_memory_equal(mine, first, sizeof mine);
+    }
+    ht_release(dp);
+    ht_release(net);
+}
+
 /* Each rank's forward may write its buffers; the next forward starts from rank 0's. */
 static void test_buffers_follow_rank_0(void **state)
 {
@@ -250,6 +319,7 @@ HT_TEST_SUITE(test_data_parallel, cmocka_unit_test(test_equals_one_rank),
               cmocka_unit_test(test_accumulation_of_sums),
               cmocka_unit_test(test_buffers_follow_rank_0),
               cmocka_unit_test(test_all_ranks_evaluate_one_model),
+              cmocka_unit_test(test_evaluation_shares_the_buffers_of_any_pass),
               cmocka_unit_test(test_frozen_parameter), cmocka_unit_test(test_tied_weight),
               cmocka_unit_test(test_gradients_of_their_own),
               cmocka_unit_test(test_non_blocking_equals_blocking),
