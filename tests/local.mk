@@ -228,6 +228,7 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_plateau_detector.c \
 	tests/nn/parallel/data/hooks/test_comm_hook.c \
 	tests/nn/parallel/data/hooks/test_comm_hook_power_sgd.c \
+	tests/nn/parallel/data/hooks/test_power_sgd_left_out.c \
 	tests/nn/parallel/data/reducer/test_reducer_disjoint.c \
 	tests/nn/parallel/data/reducer/test_reducer_order.c \
 	tests/nn/parallel/data/reducer/test_reducer_update.c \

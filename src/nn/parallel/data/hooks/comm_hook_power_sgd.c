@@ -4,7 +4,8 @@
  * plus the part that was left out of it in the step before:
  *     round 0   P_k = M_k Q; P = sum of P_k;
  *     round 1   P orthonormal; Q_k = M_k' P; Q = mean of Q_k;
- *     round 2   M = P Q', for all ranks; left out: M_k - M.
+ *     round 2   M = P Q', for all ranks; left out: M_k - M. Where the pass gives no gradient, M is
+ *               dropped, and all of M_k is left out.
  * (n + m) r elements travel instead of n m. P and Q of a bucket lie one after another, so that each
  * is one sum. Gradients that are not compressed travel in round 0, uncompressed. */
 #include "core/ops/ops.h"
@@ -40,6 +41,7 @@ struct ht_power_sgd {
 /* A gradient as a matrix, and the places of its parts in p, q or whole. */
 typedef struct matrix {
     ht_tensor *gradient;
+    const ht_reducer_param *param;
     uint64_t number; /* of the parameter in the model */
     int64_t n, m;
     int r;
@@ -126,6 +128,7 @@ static matrix *matrices_of(const ht_power_sgd *state, ht_grad_bucket *bucket)
 
         x->gradient = ht_grad_bucket_gradient(bucket, i);
         x->number = (uint64_t)order[i];
+        x->param = &reducer->params[order[i]];
         body = x->gradient->body;
         x->n = body->ndim > 0 ? body->shape[0] : 1;
         x->m = x->n > 0 ? body->lsize / x->n : 0;
@@ -333,6 +336,7 @@ static ht_status keep_what_is_left_out(const ht_power_sgd *state, bucket_memory 
 static ht_status finish(const ht_power_sgd *state, bucket_memory *memory, ht_grad_bucket *bucket,
                         const matrix *list)
 {
+    const ht_bucket *inside = &bucket->reducer->buckets[bucket->number];
     int count = ht_grad_bucket_count(bucket);
     ht_status status = HT_SUCCESS;
 
@@ -342,6 +346,10 @@ static ht_status finish(const ht_power_sgd *state, bucket_memory *memory, ht_gra
 
         if (x->n * x->m == 0)
             continue;
+        if (!ht__reducer_gives(inside, x->param)) {
+            status = ht_fill_(x->gradient, 0);
+            continue;
+        }
         mean = x->compressed ? ht_matmul(p_of(memory, x), ht_transpose(q_of(memory, x), 0, 1))
                              : part(memory->whole, x->whole, x->n, x->m);
         status = ht_copy_(x->gradient, ht_reshape(mean, body->ndim, body->shape));

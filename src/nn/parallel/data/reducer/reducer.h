@@ -342,6 +342,12 @@ static inline bool ht__reducer_weighs(const ht_reducer_param *param)
     return param->reducer->options.averaging != HT_AVERAGE_WEIGHTED || param->divisor > 0;
 }
 
+/* Whether the average of its bucket, which has come, gives it a gradient: some rank had one. */
+static inline bool ht__reducer_gives(const ht_bucket *bucket, const ht_reducer_param *param)
+{
+    return ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
+}
+
 /* Whether the tensor has a gradient of this or an earlier pass. */
 static inline bool ht__reducer_has_grad(const ht_reducer_param *param)
 {

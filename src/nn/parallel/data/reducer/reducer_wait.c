@@ -37,7 +37,7 @@ static ht_status receive(ht_reducer *reducer, ht_bucket *bucket)
             ht__reducer_close(reducer);
             return ht__reducer_name_missing(reducer);
         }
-        param->global = ht__bucket_flag(bucket, param->flag) != 0 && ht__reducer_weighs(param);
+        param->global = ht__reducer_gives(bucket, param);
         param->averaged = true;
         param->total = param->divisor;
         if (param->global)
