@@ -67,11 +67,12 @@ typedef struct ht_optimizer_type {
 } ht_optimizer_type;
 
 typedef struct ht_optimizer_entry {
-    ht_tensor *parameter;                  /* retained */
-    ht_tensor *state[HT_OPTIMIZER_STATES]; /* owned; NULL before the first update; contiguous */
-    bool is_new[HT_OPTIMIZER_STATES];      /* made, and not used by an update yet */
-    int64_t steps;                         /* updates so far */
-    double number;                         /* of the type */
+    ht_tensor *parameter;                     /* retained */
+    ht_tensor *state[HT_OPTIMIZER_STATES];    /* owned; NULL before the first update; contiguous */
+    bool is_new[HT_OPTIMIZER_STATES];         /* made, and not used by an update yet; */
+    bool used_elsewhere[HT_OPTIMIZER_STATES]; /* but by one of another rank: under DASO */
+    int64_t steps;                            /* updates so far */
+    double number;                            /* of the type */
     int group;
 } ht_optimizer_entry;
 

@@ -31,18 +31,18 @@ static void set_number(ht_value *map, const char *key, double number)
     ht_value_set(map, key, ht_value_number(number));
 }
 
-/* One parameter's tensors, once it was updated. A tensor that no update has used is new after
- * loading, too. */
+/* One parameter's tensors, once it was updated, here or on another rank: all ranks save the same
+ * ones. A tensor that no update has used is new after loading, too. */
 static ht_value *entry_state(const ht_optimizer *optimizer, const ht_optimizer_entry *entry)
 {
     const char *number = optimizer->type->number_name;
     ht_value *map = ht_value_map();
 
     set_number(map, "step", (double)entry->steps);
-    if (number != NULL && entry->steps > 0)
+    if (number != NULL)
         set_number(map, number, entry->number);
     for (int s = 0; s < HT_OPTIMIZER_STATES; s++) {
-        if (entry->state[s] != NULL && !entry->is_new[s])
+        if (entry->state[s] != NULL && (!entry->is_new[s] || entry->used_elsewhere[s]))
             ht_value_set(map, optimizer->type->state_names[s], ht_value_tensor(entry->state[s]));
     }
     return map;

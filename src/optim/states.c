@@ -27,6 +27,7 @@ void ht__optimizer_drop_state(ht_optimizer *optimizer, int index)
         ht_release(optimizer->entries[index].state[s]);
         optimizer->entries[index].state[s] = NULL;
         optimizer->entries[index].is_new[s] = false;
+        optimizer->entries[index].used_elsewhere[s] = false;
     }
 }
 

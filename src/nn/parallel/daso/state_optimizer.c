@@ -67,10 +67,14 @@ ht_status ht__daso_agree_states(const char *what, ht_daso *daso, bool averaged)
     if (status == HT_SUCCESS && kinds[places] != 0)
         status = ht__agree(what, daso->comm, mine);
     for (int p = 0; p < places && status == HT_SUCCESS; p++) {
+        ht_optimizer_entry *entry = &optimizer->entries[p / HT_OPTIMIZER_STATES];
+        const int s = p % HT_OPTIMIZER_STATES;
+
         if (kinds[p] != ABSENT)
             status = make_place(optimizer, p);
+        entry->used_elsewhere[s] = kinds[p] == USED;
         if (averaged && kinds[p] == USED)
-            optimizer->entries[p / HT_OPTIMIZER_STATES].is_new[p % HT_OPTIMIZER_STATES] = false;
+            entry->is_new[s] = false;
     }
     ht__free(kinds);
     return status;

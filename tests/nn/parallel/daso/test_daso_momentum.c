@@ -112,6 +112,43 @@ static void all_ranks_have_the_momentum_of_one(void **state)
     end(&s);
 }
 
+/* The keys of the parameters in the optimizer's state. */
+static int64_t count_keys(ht_optimizer *optimizer)
+{
+    ht_scope *scope = ht_scope_open();
+    ht_value *list = ht_value_get(ht_optimizer_state_dict(optimizer), "state");
+    int64_t count = 0;
+
+    for (int i = 0; i < ht_value_count(list); i++)
+        count += ht_value_count(ht_value_at(list, i));
+    ht_scope_close(scope);
+    return count;
+}
+
+/* A file takes one state of all ranks, although the last one has made no update. */
+static void all_ranks_save_states_of_the_same_keys(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        ht_module *net = new_points(HT_FLOAT32, 1);
+        struct setting s = set_daso(1, net, optimizer_of((enum optimizer_kind)kind, trainable(net)),
+                                    2, BATCHES, &o);
+        int64_t range[2];
+
+        ht_set_grad_enabled(false);
+        set_gradients(points_of(&s), 0, ht_test_rank < ht_test_size - 1 ? ht_test_rank : -1);
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+        assert_non_null(ht_daso_state_dict(s.daso));
+        range[0] = count_keys(s.optimizer);
+        range[1] = -range[0];
+        MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT64_T, MPI_MIN, ht_comm_mpi(s.comm));
+        assert_int_equal(range[0], -range[1]);
+        end(&s);
+    }
+}
+
 static void load(struct setting *to, struct setting *from)
 {
     ht_scope *scope = ht_scope_open();
@@ -246,6 +283,7 @@ static void a_refused_state_makes_no_momentum(void **state)
 
 HT_TEST_SUITE(test_daso_momentum, cmocka_unit_test(a_momentum_may_begin_later),
               cmocka_unit_test(all_ranks_have_the_momentum_of_one),
+              cmocka_unit_test(all_ranks_save_states_of_the_same_keys),
               cmocka_unit_test(a_resting_momentum_is_saved),
               cmocka_unit_test(the_state_of_another_optimizer_is_refused),
               cmocka_unit_test(a_refused_state_makes_no_momentum),
