@@ -102,7 +102,8 @@ HT_API ht_module *ht_nn_data_parallel_ext(ht_module *module, ht_comm *comm, ht_o
  *
  * Use it for models whose parts are trained in turns, such as a generator and its discriminator. A
  * child's wrapper gets the optimizers that hold parameters of the child. A backward pass is
- * exchanged only by the wrappers that its loss reaches.
+ * exchanged only by the wrappers that its loss reaches. The wrappers are made in the order of the
+ * children.
  *
  * module: changed; its children stay as they are after an error.
  * comm: the ranks to average over.
@@ -151,7 +152,13 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * that made its inputs. If none has failed, it takes all whose forward pass has no backward pass yet
  * and whose graph this thread had not freed before the error. That is too much where the loss of a
  * discriminator fails while its generator waits. Call this with NULL then, for each wrapper that the
- * loss would have reached, the one that ran last first.
+ * loss would have reached.
+ *
+ * If a loss reaches several wrappers of a communicator, their passes begin in the order in which the
+ * wrappers were made. Calls with NULL for these wrappers, without rows or after an error, must come
+ * in that order, too. If ranks begin passes of different wrappers, all ranks get HT_ERR_STATE with
+ * the names of two of these wrappers. If the modules have buffers, make the wrappers in the order in
+ * which their forward passes run, because calls without rows renew buffers.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.

@@ -72,8 +72,32 @@ bool ht__graph_may_wait(ht_tensor *root)
     bool waits = false;
 
     if (ht__waiting_any())
-        ht__graph_walk_each(root, waits_for_nobody, &waits);
+        ht__graph_walk_each(root->node, waits_for_nobody, &waits);
     return waits;
+}
+
+struct search {
+    ht_node_visit_fn *among;
+    void *user;
+    bool found;
+};
+
+static bool is_not_among(const ht_node *node, void *user)
+{
+    struct search *search = user;
+
+    search->found = search->among(node->sequence, search->user);
+    return !search->found;
+}
+
+/* Others come to a node before they come to those that it depends on. So one that leads to a node
+ * among those named is named, too. */
+static bool leads_to(ht_node *node, ht_node_visit_fn *among, void *user)
+{
+    struct search search = {.among = among, .user = user};
+
+    ht__graph_walk_each(node, is_not_among, &search);
+    return search.found;
 }
 
 void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
@@ -85,7 +109,7 @@ void ht__abandon_nodes(ht_node_visit_fn *among, void *user)
     const int count = ht__waiting_find(&found);
 
     for (int i = 0; i < count; i++) {
-        if (among == NULL || among(found[i]->sequence, user))
+        if (among == NULL || leads_to(found[i], among, user))
             ht__queue_push(&queue, found[i]); /* which holds it, too */
         ht_release(found[i]);
     }

@@ -31,9 +31,9 @@ void ht__abandon(ht_node_queue *queue, ht_node *node);
 ht_tensor *ht__grad_fit_given(const char *what, const char *name, ht_tensor *given,
                               const ht_body *like);
 
-/* node_walk.c. Every node that `root` depends on, until one is answered with false. */
+/* node_walk.c. `from` and every node that it depends on, until one is answered with false. */
 typedef bool ht_node_each_fn(const ht_node *node, void *user);
-void ht__graph_walk_each(ht_tensor *root, ht_node_each_fn *visit, void *user);
+void ht__graph_walk_each(ht_node *from, ht_node_each_fn *visit, void *user);
 
 /* anomaly.c. Whether this thread looks for NaN; what a node's backward made. */
 extern _Thread_local bool ht__anomaly_on;

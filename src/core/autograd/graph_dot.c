@@ -101,7 +101,7 @@ void ht__graph_write_dot(ht_tensor *root, const ht_value *names, FILE *file)
     fputs("digraph ht {\n    node [shape=box];\n    root [label=\"", file);
     write_shape(file, root->body);
     fputs("\", shape=plain];\n", file);
-    ht__graph_walk_each(root, draw_node, &drawing);
+    ht__graph_walk_each(root->node, draw_node, &drawing);
     if (root->node != NULL)
         fprintf(file, "    node%" PRIu64 " -> root;\n", root->node->sequence);
     else if (root->meta != NULL && root->meta->requires_grad)

@@ -74,13 +74,13 @@ void ht__graph_walk(ht_tensor *root, uint64_t walk, ht_leaf_visit_fn *visit, voi
     end(&stack);
 }
 
-void ht__graph_walk_each(ht_tensor *root, ht_node_each_fn *visit, void *user)
+void ht__graph_walk_each(ht_node *from, ht_node_each_fn *visit, void *user)
 {
     uint64_t walk = ht__graph_new_walk();
     struct stack stack;
 
     start(&stack);
-    push(&stack, root->node, walk);
+    push(&stack, from, walk);
     while (stack.count > 0) {
         ht_node *node = stack.nodes[--stack.count];
 
@@ -106,5 +106,5 @@ static bool visit_number(const ht_node *node, void *user)
 
 void ht__graph_walk_nodes(ht_tensor *root, ht_node_visit_fn *visit, void *user)
 {
-    ht__graph_walk_each(root, visit_number, &(struct numbers){visit, user});
+    ht__graph_walk_each(root->node, visit_number, &(struct numbers){visit, user});
 }

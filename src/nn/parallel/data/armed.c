@@ -176,8 +176,9 @@ static void break_passes(const ht_data_parallel *end)
     ht__error_put_back(&cause);
 }
 
-/* The wrappers that the loss reaches begin, in an order that is the same on all ranks. Where one
- * cannot on this rank, the others of other ranks begin, too. */
+/* The wrappers that the loss reaches begin, in the order in which they were made. All ranks have
+ * that order; the order of first forward passes may differ. Where one cannot begin on this rank,
+ * the others of other ranks begin, too. */
 static double begin_reached(ht_tensor *root)
 {
     bool failed = false;

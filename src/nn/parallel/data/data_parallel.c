@@ -267,7 +267,7 @@ static ht_status start(ht_module *self, ht_module *module, const ht_data_paralle
         status = ht__module_guard(name, self, module, &dp->guard);
     if (status != HT_SUCCESS)
         return status;
-    dp->reducer = ht__reducer_new(module, dp->comm, options);
+    dp->reducer = ht__reducer_new(module, dp->comm, options, ht__dp_collective_layer(dp) != NULL);
     if (dp->reducer == NULL) {
         ht__module_unguard(self, module);
         return ht_error_get(NULL);

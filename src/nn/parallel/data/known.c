@@ -11,7 +11,7 @@
 struct ht_dp_list {
     atomic_int holders;      /* its thread, until that ends, and the wrappers in it */
     pthread_mutex_t lock;    /* recursive */
-    ht_data_parallel *first; /* in the order of their first time */
+    ht_data_parallel *first; /* in the order of their numbers, which all ranks have */
 };
 
 static _Thread_local ht_dp_list *known;
@@ -72,25 +72,38 @@ ht_data_parallel *ht__dp_known(void)
     return known->first;
 }
 
-/* The link that points to it, or the one at the end. */
+/* The link that points to it. */
 static ht_data_parallel **link_to(ht_dp_list *list, const ht_data_parallel *dp)
 {
     ht_data_parallel **link = &list->first;
 
-    while (*link != NULL && *link != dp)
+    while (*link != dp)
+        link = &(*link)->next;
+    return link;
+}
+
+/* The link to the first one that was made after it. */
+static ht_data_parallel **place_for(ht_dp_list *list, const ht_data_parallel *dp)
+{
+    ht_data_parallel **link = &list->first;
+
+    while (*link != NULL && (*link)->reducer->number < dp->reducer->number)
         link = &(*link)->next;
     return link;
 }
 
 void ht__dp_get_known(ht_data_parallel *dp)
 {
+    ht_data_parallel **link;
+
     if (dp->list != NULL && dp->list == known)
         return;
     ht__dp_leave_known(dp);
     ht__dp_enter();
-    dp->next = NULL;
+    link = place_for(known, dp);
+    dp->next = *link;
     dp->list = known;
-    *link_to(known, dp) = dp;
+    *link = dp;
     atomic_fetch_add(&known->holders, 1);
     ht__dp_exit();
 }

@@ -209,32 +209,38 @@ static void a_failed_pass_of_two_wrappers_is_told_to_all(void **state)
         ht_release(parts[i]);
 }
 
-/* Two wrappers whose layers wait, with different numbers of channels: others come to those of the
- * one that ran last first. */
-static void check_missing_loss_of_two(bool one_by_one)
+/* Two wrappers whose layers wait, with different numbers of channels and of parameters. Others
+ * begin the pass of the first one first, and then come to the layers of the second one first. */
+static ht_tensor *forward_two(ht_module *const dp[2])
+{
+    return ht_sum(ht_square(ht_forward(dp[1], ht_forward(dp[0], batch_rows(0, 4)))), HT_NONE);
+}
+
+static void check_missing_loss_of_two(bool one_by_one, int passes)
 {
     const bool fails = ht_test_rank == ht_test_size - 1;
     ht_module *nets[2], *dp[2];
-    ht_tensor *y = batch_rows(0, 4);
+    ht_tensor *loss;
 
+    nets[0] = ht_nn_sequential(
+        HT_LIST(ht_module *, ht_nn_linear(IN, IN), ht_nn_sync_batch_norm(IN, NULL, HT_COMM_WORLD)));
+    nets[1] = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(IN, IN), ht_nn_linear(IN, OUT),
+                                       ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)));
     for (int i = 0; i < 2; i++) {
-        const int64_t to = i == 0 ? IN : OUT;
-
-        nets[i] = ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(IN, to),
-                                           ht_nn_sync_batch_norm(to, NULL, HT_COMM_WORLD)));
         ht_module_to_dtype(nets[i], HT_FLOAT64);
         dp[i] = ht_nn_data_parallel(nets[i], HT_COMM_WORLD, NULL, false);
-        y = ht_forward(dp[i], y);
     }
+    for (int pass = 0; pass < passes; pass++)
+        assert_int_equal(ht_backward(forward_two(dp)), HT_SUCCESS);
+    loss = forward_two(dp);
     set_handlers(HT_ERRORS_RETURN);
     if (fails)
         ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "the loss of one rank");
     if (fails && one_by_one) {
-        for (int i = 1; i >= 0; i--)
+        for (int i = 0; i < 2; i++)
             assert_int_equal(ht_data_parallel_backward(dp[i], NULL), HT_ERR_IO);
     } else {
-        assert_int_equal(ht_backward(fails ? NULL : ht_sum(ht_square(y), HT_NONE)),
-                         fails ? HT_ERR_IO : HT_ERR_STATE);
+        assert_int_equal(ht_backward(fails ? NULL : loss), fails ? HT_ERR_IO : HT_ERR_STATE);
     }
     ht_error_clear();
     assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "all are here"), HT_SUCCESS);
@@ -253,8 +259,10 @@ static void check_missing_loss_of_two(bool one_by_one)
 static void a_missing_loss_of_two_wrappers_is_told_in_their_order(void **state)
 {
     (void)state;
-    check_missing_loss_of_two(false);
-    check_missing_loss_of_two(true);
+    for (int passes = 0; passes < 3; passes++) {
+        check_missing_loss_of_two(false, passes);
+        check_missing_loss_of_two(true, passes);
+    }
 }
 
 /* How a rank loses the loss of the second of two wrappers in a row. */

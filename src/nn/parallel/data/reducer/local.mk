@@ -10,11 +10,13 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/data/reducer/reducer_disjoint.h \
 	src/nn/parallel/data/reducer/reducer_failure.c \
 	src/nn/parallel/data/reducer/reducer_guard.c \
+	src/nn/parallel/data/reducer/reducer_head.c \
 	src/nn/parallel/data/reducer/reducer_join.c \
 	src/nn/parallel/data/reducer/reducer_order.c \
 	src/nn/parallel/data/reducer/reducer_pass.c \
 	src/nn/parallel/data/reducer/reducer_post.c \
 	src/nn/parallel/data/reducer/reducer_ready.c \
+	src/nn/parallel/data/reducer/reducer_rebuild.c \
 	src/nn/parallel/data/reducer/reducer_report.c \
 	src/nn/parallel/data/reducer/reducer_staging.c \
 	src/nn/parallel/data/reducer/reducer_unit.c \

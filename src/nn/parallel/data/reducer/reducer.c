@@ -49,20 +49,28 @@ static void set_hooks(ht_reducer *reducer)
     }
 }
 
+static void find_buffer(const char *name, ht_tensor *tensor, void *user)
+{
+    (void)name;
+    (void)tensor;
+    *(bool *)user = true;
+}
+
 ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
-                            const ht_data_parallel_options *options)
+                            const ht_data_parallel_options *options, bool waits)
 {
     ht_reducer *reducer = ht__alloc(sizeof *reducer);
 
     reducer->comm = ht_retain(comm);
     reducer->options = *options;
     reducer->loss_scale = 1;
+    reducer->waits = waits;
+    if (options->broadcast_buffers)
+        ht__module_walk_tensors(module, HT_SLOT_BUFFER, find_buffer, &reducer->waits);
     reducer->bring = &ht__reducer_bringing;
     reducer->exchange = ht__exchange_get(comm, HT_PURPOSE_REDUCER);
     reducer->reports = ht__exchange_get(comm, HT_PURPOSE_REPORT);
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, add_param, reducer);
-    reducer->numbers = ht__alloc(sizeof reducer->head +
-                                 3 * (size_t)reducer->count * sizeof *reducer->numbers);
     set_first_order(reducer);
     reducer->optimizers = ht__alloc((size_t)options->optimizer_count * sizeof *reducer->optimizers);
     for (int i = 0; i < options->optimizer_count; i++)
@@ -70,7 +78,9 @@ ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
     reducer->options.optimizers = NULL; /* the caller's */
     set_hooks(reducer);
     ht__reducer_enter(reducer);
+    reducer->label = ht__strdup(module->path[0] != '\0' ? module->path : module->type->name);
     if (reducer->exchange == NULL || reducer->reports == NULL ||
+        ht__reducer_take_number(reducer) != HT_SUCCESS ||
         ht__reducer_layout(reducer) != HT_SUCCESS) {
         ht__reducer_free(reducer);
         return NULL;
@@ -111,11 +121,13 @@ void ht__reducer_free(ht_reducer *reducer)
     ht__reducer_delist(reducer);
     ht__reducer_unsent(reducer);
     ht__exchange_release(reducer->exchange, reducer->head_op);
+    ht__reducer_end_order(reducer);
     ht__reducer_drop_buckets(reducer->buckets, reducer->bucket_count);
     ht__free(reducer->params);
     ht__free(reducer->order);
     ht__free(reducer->seen);
     ht__free(reducer->numbers);
+    ht__free(reducer->label);
     ht__free(reducer->message);
     ht__free(reducer->why);
     ht__reducer_end_report(reducer);

@@ -168,9 +168,18 @@ struct ht_reducer {
     int count;
     ht_bucket *buckets; /* owned */
     int bucket_count;
-    int *order;     /* owned; parameters as they lie in buckets */
-    int *seen;      /* owned; parameters in the order they became ready in the first pass */
-    int seen_count; /* -1: buckets have been rebuilt in that order */
+    int *order;         /* owned; parameters as they lie in buckets */
+    int *seen;          /* owned; parameters in the order they became ready in the first pass */
+    int seen_count;     /* -1: buckets have been rebuilt in that order */
+    double *order_sent; /* owned; rank 0's order on its way */
+    ht_exchange_op *order_op;
+    int64_t number; /* in the order of making; the same on all ranks */
+    char *label;    /* owned; names the wrapper in messages */
+    bool shares;    /* its communicator with other wrappers, as ranks agreed at the last one made */
+    int widest;     /* the most parameters of one of them */
+    bool waits;     /* ranks wait for each other in its layers, or for its buffers */
+    bool stays;     /* buckets keep their order: it shares, and one of the sharers waits */
+    bool crossed;   /* other ranks began the pass of another wrapper: nothing of it can be sent */
     int passes;     /* synchronised ones so far */
     uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
     bool idle;      /* this rank has nothing to give in this pass */
@@ -181,12 +190,14 @@ struct ht_reducer {
     ht_reducer *next_queued;
     ht_reducer *next_sent; /* in the queue of reducer_report.c */
     ht_joining joining;
-    int posted;        /* buckets posted in it, from the first */
-    double scale;      /* of the flags in this pass's sums */
-    double total;      /* the weight summed over ranks */
-    ht_pass_head head; /* of this rank; when it has come, the sum */
-    double *numbers;   /* owned; the head as it travels; the exchange's until it has come */
-    bool head_due;     /* it waits for the pass's turn */
+    int posted;          /* buckets posted in it, from the first */
+    double scale;        /* of the flags in this pass's sums */
+    double total;        /* the weight summed over ranks */
+    ht_pass_head head;   /* of this rank; when it has come, the sum */
+    double *numbers;     /* owned; the head as it travels; the exchange's until it has come */
+    int64_t head_length; /* of them; of the last pass */
+    int signature;       /* of them come first, and say which wrapper the pass is of */
+    bool head_due;       /* it waits for the pass's turn */
     ht_stop stop;
     ht_exchange_op *head_op;
     ht_comm_hook hook; /* NULL: the average */
@@ -204,9 +215,10 @@ struct ht_reducer {
     ht_exchange_op *reporting;
 };
 
-/* Trainable parameters of `module`. Collective. NULL after an error. */
+/* Trainable parameters of `module`; waits: it has layers that wait for all ranks. Collective. NULL
+ * after an error. */
 ht_reducer *ht__reducer_new(ht_module *module, ht_comm *comm,
-                            const ht_data_parallel_options *options);
+                            const ht_data_parallel_options *options, bool waits);
 void ht__reducer_free(ht_reducer *reducer); /* drains first */
 
 ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *parameter);
@@ -215,13 +227,20 @@ ht_reducer_param *ht__reducer_find(ht_reducer *reducer, const ht_tensor *paramet
  * one of them is to have another body (ht_grad_moving_fn). */
 void ht__reducer_enter(ht_reducer *reducer);
 void ht__reducer_leave(ht_reducer *reducer);
+ht_reducer *ht__reducers_all(void); /* the first, and then `next` */
 ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_body *to,
                              void *param);
 
 /* reducer_bucket.c: lays buckets out over `order` (kept); gradients move along. Collective. */
 ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
-ht_status ht__reducer_rebuild(ht_reducer *reducer);
+
+/* reducer_rebuild.c. send: behind the buckets of the first pass. agree: as the second pass begins,
+ * when the order is due; whether it changes. end: frees what has been sent. */
+bool ht__reducer_order_is_due(const ht_reducer *reducer);
+void ht__reducer_send_order(ht_reducer *reducer);
+ht_status ht__reducer_agree_order(ht_reducer *reducer, bool *changes);
+void ht__reducer_end_order(ht_reducer *reducer);
 
 /* reducer_staging.c. Memory for a bucket; another status if there is none. fetch: gradients set out
  * for the staging; whether they are all there; the average goes back. A failure in the middle of a
@@ -231,7 +250,11 @@ void ht__bucket_fetch(ht_bucket *bucket);
 bool ht__bucket_is_fetched(ht_bucket *bucket);
 ht_status ht__bucket_put_back(ht_bucket *bucket);
 
-/* reducer_order.c. The queue of passes that have starts to make; who is first on its exchange. */
+/* reducer_order.c. Numbers a new wrapper, and agrees on what those of its communicator share.
+ * Collective. The number as it travels. Then the queue of passes that have starts to make; who is
+ * first on its exchange. */
+ht_status ht__reducer_take_number(ht_reducer *reducer);
+int ht__reducer_sign(const ht_reducer *reducer);
 void ht__reducer_enlist(ht_reducer *reducer);
 void ht__reducer_delist(ht_reducer *reducer);
 ht_reducer *ht__reducer_turn(const ht_reducer *reducer);
@@ -266,17 +289,21 @@ void ht__reducer_keep_own(ht_reducer_param *param);
 
 /* reducer_post.c. Starts the ready buckets of a pass whose turn it is: whether that was the last of
  * it; and of all passes in their turn. post_all: everything of this pass, and of those before it,
- * which have ended too. No bucket leaves before the head has come; scale makes a sum the
- * average. */
+ * which have ended too. scale makes a sum the average. */
 bool ht__reducer_post(ht_reducer *reducer);
 void ht__reducer_queue(ht_reducer *reducer); /* waits for something else post it, too */
 void ht__reducer_post_ready(const ht_reducer *reducer);
 void ht__reducer_close(ht_reducer *reducer); /* gradients that are not ready contribute zeros */
 void ht__reducer_progress(void *reducer);    /* never waits */
 ht_status ht__reducer_post_all(ht_reducer *reducer);
-bool ht__reducer_has_head(ht_reducer *reducer);
 double ht__reducer_scale(const ht_reducer *reducer);
 bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its gradients */
+
+/* reducer_head.c. measure: of the pass that begins. start: the head leaves, if there is one. No
+ * bucket leaves before it has come: has_head. */
+void ht__reducer_measure_head(ht_reducer *reducer);
+void ht__reducer_start_head(ht_reducer *reducer);
+bool ht__reducer_has_head(ht_reducer *reducer);
 
 /* A head without a pass after it: its sum is in reducer->head. */
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);

@@ -230,30 +230,3 @@ ht_status ht__reducer_layout(ht_reducer *reducer)
     ht_scope_close(scope);
     return status;
 }
-
-/* The order of rank 0's first pass, for all; parameters that did not take part come last. */
-ht_status ht__reducer_rebuild(ht_reducer *reducer)
-{
-    size_t bytes = (size_t)reducer->count * sizeof *reducer->order;
-    int *before = ht__alloc(bytes), count = reducer->seen_count;
-    bool *listed = ht__alloc((size_t)reducer->count * sizeof *listed);
-    ht_status status;
-
-    for (int i = 0; i < count; i++)
-        listed[reducer->seen[i]] = true;
-    for (int i = 0; i < reducer->count; i++) {
-        if (!listed[reducer->order[i]])
-            reducer->seen[count++] = reducer->order[i];
-    }
-    memcpy(before, reducer->order, bytes);
-    status = ht__comm_bcast_bytes(reducer->comm, reducer->seen, bytes, 0,
-                                  "agreeing on the order of gradients");
-    if (status == HT_SUCCESS && memcmp(before, reducer->seen, bytes) != 0) {
-        memcpy(reducer->order, reducer->seen, bytes);
-        status = ht__reducer_layout(reducer);
-    }
-    reducer->seen_count = -1;
-    ht__free(before);
-    ht__free(listed);
-    return status;
-}

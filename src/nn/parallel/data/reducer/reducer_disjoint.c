@@ -117,6 +117,11 @@ void ht__reducer_leave(ht_reducer *reducer)
         *at = reducer->next;
 }
 
+ht_reducer *ht__reducers_all(void)
+{
+    return all;
+}
+
 bool ht__parameter_is_wrapped(const ht_tensor *parameter)
 {
     for (const ht_reducer *reducer = all; reducer != NULL; reducer = reducer->next) {

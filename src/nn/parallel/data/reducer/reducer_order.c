@@ -1,13 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order in which passes start exchanges. All ranks start the same operations of one exchange in
- * the same order. But a pass starts some of them late, because its buckets wait for the sum of the
+ * The order of wrappers, and the order in which their passes start exchanges. All ranks start the
+ * same operations of one exchange in the same order. But a pass starts some of them late, because its buckets wait for the sum of the
  * weights, and wrappers of one communicator share its exchange. So passes queue up in the order in
  * which they began, and only the first one of each exchange starts operations.
  *
  * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile.
  * Otherwise it might wait for a rank that waits for an operation that this rank has not started. */
 #include "nn/parallel/data/reducer/reducer.h"
+
+/* Numbers of wrappers are the same on all ranks of a communicator, and grow on every rank. So any
+ * two wrappers have one order on all ranks that have both. */
+static int64_t last_number;
+
+enum { NUMBER, WIDEST, SHARING, WAITING, AGREED };
+
+/* The wrappers of this rank on the communicator, with this one. */
+static void look_at_all(const ht_reducer *reducer, int64_t mine[AGREED])
+{
+    for (const ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
+        if (other->exchange != reducer->exchange)
+            continue;
+        mine[WIDEST] = other->count > mine[WIDEST] ? other->count : mine[WIDEST];
+        mine[WAITING] |= other->waits;
+        mine[SHARING]++;
+    }
+}
+
+ht_status ht__reducer_take_number(ht_reducer *reducer)
+{
+    int64_t most[AGREED] = {[NUMBER] = last_number + 1};
+    ht_status status;
+
+    look_at_all(reducer, most);
+    status = ht__comm_allreduce_i64(reducer->comm, most, AGREED, HT_OP_MAX,
+                                    "numbering data-parallel wrappers");
+    reducer->number = last_number = most[NUMBER];
+    for (ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
+        if (other->exchange != reducer->exchange)
+            continue;
+        other->widest = (int)most[WIDEST];
+        other->shares = most[SHARING] > 1 && reducer->comm->size > 1;
+        other->stays = other->shares && most[WAITING] != 0;
+    }
+    return status;
+}
+
+/* Small enough for sums of squares that are exact. */
+int ht__reducer_sign(const ht_reducer *reducer)
+{
+    return (int)(reducer->number % 65536);
+}
 
 static ht_reducer *first; /* in the queue */
 

@@ -77,7 +77,7 @@ void ht__reducer_filling(ht_tensor *leaf, int64_t n, void *user)
         leaf->meta->grad != param->view || bucket->missing > 1 || ht__bucket_is_staged(bucket))
         return;
     ht__reducer_post_ready(reducer);
-    if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer) ||
+    if (reducer->posted != param->bucket || !ht__reducer_has_head(reducer) || reducer->crossed ||
         !ht__reducer_is_even(bucket))
         return;
 
@@ -108,9 +108,21 @@ static void make_unused_ready(ht_reducer *reducer)
     ht_scope_close(scope);
 }
 
-static bool order_is_due(const ht_reducer *reducer)
+/* Before new buckets, which need all ranks, several wrappers send the head: some rank may be in a
+ * pass of another one. */
+static ht_status rebuild(ht_reducer *reducer, bool *head_due)
 {
-    return reducer->passes == 1 && reducer->seen_count >= 0;
+    const ht_pass_head head = reducer->head;
+    bool changes;
+    ht_status status = ht__reducer_agree_order(reducer, &changes);
+
+    if (status != HT_SUCCESS || !changes)
+        return status;
+    if (reducer->shares && *head_due) {
+        *head_due = false;
+        status = ht__reducer_ask(reducer, &head, "the second pass of one of several wrappers");
+    }
+    return status == HT_SUCCESS ? ht__reducer_layout(reducer) : status;
 }
 
 ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
@@ -121,8 +133,8 @@ ht_status ht__reducer_open(ht_reducer *reducer, bool idle, bool head_due)
      * In a join, ranks out of data ask first. */
     if (ht__compare_on && reducer->joining == HT_JOINING_OFF)
         ht__begin(reducer->comm, (ht_call){.what = "a pass of ht_nn_data_parallel", .later = true});
-    if (order_is_due(reducer))
-        status = ht__reducer_rebuild(reducer);
+    if (ht__reducer_order_is_due(reducer))
+        status = rebuild(reducer, &head_due);
     if (status != HT_SUCCESS)
         return ht__reducer_fail(reducer, status);
     reducer->pass = HT_PASS_SYNCED;
@@ -199,7 +211,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
         return HT_SUCCESS;
     reducer->head = head;
     /* Ranks out of data have to know of this pass before they take part in ordering the buckets. */
-    if (reducer->joining != HT_JOINING_OFF && order_is_due(reducer)) {
+    if (reducer->joining != HT_JOINING_OFF && ht__reducer_order_is_due(reducer)) {
         status = ht__reducer_ask(reducer, &head, what);
         head_due = false;
     }

@@ -8,85 +8,8 @@
  * since no sum of gradients can be complete before every rank has begun its pass either. */
 #include "nn/parallel/data/reducer/comm_hook.h"
 
-#include <limits.h>
-#include <string.h>
-
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
-
-/* How many numbers there are for the pass, before those for each parameter. */
-static int fixed_count(const ht_reducer *reducer)
-{
-    return reducer->joining != HT_JOINING_OFF ? (int)(sizeof reducer->head / sizeof(double)) : 2;
-}
-
-/* The weight of each parameter. While ranks may be out of data, it also has whether an average is
- * kept, and the weight that one of them has in it. That weight counts if some active rank keeps it.
- */
-static int64_t fill_numbers(ht_reducer *reducer)
-{
-    const ht_pass_head *head = &reducer->head;
-    bool passes = head->buffers == 0, adds = head->active > 0 || head->giving > 0;
-    double *each = reducer->numbers + fixed_count(reducer);
-    int count = reducer->count;
-
-    memcpy(reducer->numbers, head, (size_t)fixed_count(reducer) * sizeof(double));
-    for (int i = 0; i < count; i++) {
-        const ht_reducer_param *param = &reducer->params[i];
-
-        each[i] = passes && adds ? param->weight : 0;
-        if (reducer->joining == HT_JOINING_OFF)
-            continue;
-        each[count + i] = passes && head->active > 0 && param->kept;
-        each[2 * count + i] = passes && !adds ? param->weight : 0;
-    }
-    return fixed_count(reducer) + (reducer->joining != HT_JOINING_OFF ? 3 : 1) * (int64_t)count;
-}
-
-static void take_numbers(ht_reducer *reducer)
-{
-    const double *each = reducer->numbers + fixed_count(reducer);
-    int count = reducer->count;
-
-    memcpy(&reducer->head, reducer->numbers, (size_t)fixed_count(reducer) * sizeof(double));
-    for (int i = 0; i < count && reducer->head.buffers == 0; i++) {
-        ht_reducer_param *param = &reducer->params[i];
-
-        param->divisor = each[i];
-        if (reducer->joining == HT_JOINING_OFF)
-            continue;
-        param->kept = each[count + i] > 0;
-        param->divisor += param->kept ? each[2 * count + i] : 0;
-    }
-}
-
-/* Sums of weights go ahead, and while ranks may be out of data, all of the head. */
-static void start_head(ht_reducer *reducer)
-{
-    reducer->head_due = false;
-    if (reducer->joining != HT_JOINING_OFF || reducer->options.averaging == HT_AVERAGE_WEIGHTED)
-        reducer->head_op = ht__exchange_start(reducer->exchange, reducer->numbers,
-                                              fill_numbers(reducer), HT_FLOAT64, 1, INT_MAX);
-}
-
-/* The head has come. */
-static void take_head(ht_reducer *reducer)
-{
-    const ht_pass_head *sum = &reducer->head;
-
-    ht__exchange_release(reducer->exchange, reducer->head_op);
-    reducer->head_op = NULL;
-    take_numbers(reducer);
-    reducer->stop.asked = reducer->stop.asked || sum->stops > 0;
-    if (sum->buffers == 0)
-        reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
-    else if (sum->buffers < sum->active)
-        ht__reducer_fail(reducer,
-                         HT_FAIL(reducer->comm, HT_ERR_STATE,
-                                 "ht_data_parallel_join: %.0f ranks begin a forward pass while "
-                                 "%.0f others begin a synchronised backward pass",
-                                 sum->buffers, sum->active - sum->buffers));
-}
 
 /* The factor that makes the sum an average. */
 double ht__reducer_scale(const ht_reducer *reducer)
@@ -165,19 +88,6 @@ static void post(ht_reducer *reducer, int number)
                                     bucket->dtype, ht__reducer_scale(reducer), number);
 }
 
-/* No bucket leaves before the head has come, which says what divides it. */
-bool ht__reducer_has_head(ht_reducer *reducer)
-{
-    if (reducer->head_due)
-        return false;
-    if (reducer->head_op == NULL)
-        return true;
-    if (!ht__exchange_done(reducer->head_op))
-        return false;
-    take_head(reducer);
-    return true;
-}
-
 /* Those that are complete leave for the host at once. */
 static bool is_on_host(ht_reducer *reducer, int number)
 {
@@ -215,17 +125,23 @@ bool ht__reducer_post(ht_reducer *reducer)
     bool alone = reducer->posted == reducer->bucket_count; /* a head, and no buckets after it */
 
     if (reducer->head_due)
-        start_head(reducer);
+        ht__reducer_start_head(reducer);
     if (!ht__reducer_has_head(reducer))
         return false;
+    if (reducer->crossed) {
+        ht__reducer_delist(reducer);
+        return true;
+    }
     while (reducer->posted < reducer->bucket_count &&
            reducer->buckets[reducer->posted].missing == 0 && post_one(reducer, reducer->posted))
         reducer->posted++;
     if (reducer->posted < reducer->bucket_count)
         return false;
     ht__reducer_delist(reducer);
-    if (!alone)
-        ht__reducer_sent(reducer);
+    if (alone)
+        return true;
+    ht__reducer_send_order(reducer);
+    ht__reducer_sent(reducer);
     return true;
 }
 
@@ -259,6 +175,7 @@ static bool serve(void)
 void ht__reducer_queue(ht_reducer *reducer)
 {
     ht__wait_set_serve(serve);
+    ht__reducer_measure_head(reducer);
     ht__reducer_enlist(reducer);
 }
 
@@ -321,7 +238,7 @@ ht_status ht__reducer_post_all(ht_reducer *reducer)
         if (status == HT_SUCCESS)
             status = wait_sent(turn);
     }
-    return status;
+    return status == HT_SUCCESS ? ht__reducer_status(reducer) : status; /* its head may be wrong */
 }
 
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The head of a pass: a row of numbers that is summed over the ranks before any bucket leaves.
+ *
+ * If several wrappers share the communicator, the head begins with the number of the pass's
+ * wrapper. The sums show whether all ranks began a pass of the same one. If they did not, nothing
+ * else of that pass is read or sent, and all ranks make the same error. All heads of such a
+ * communicator have one length, so that those of different wrappers fit each other. */
+#include "nn/parallel/data/reducer/reducer.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The number of the pass's wrapper as it travels: on rank 0 alone, on all ranks, squared. */
+enum { FIRST, SUM, SQUARES, SIGNATURE };
+
+/* How many numbers there are for the pass, before those for each parameter. */
+static int fixed_count(const ht_reducer *reducer)
+{
+    return reducer->joining != HT_JOINING_OFF ? (int)(sizeof reducer->head / sizeof(double)) : 2;
+}
+
+static int each_count(const ht_reducer *reducer)
+{
+    return reducer->joining != HT_JOINING_OFF ? 3 : 1;
+}
+
+static int signature_count(const ht_reducer *reducer)
+{
+    return reducer->shares ? SIGNATURE : 0;
+}
+
+static int64_t own_length(const ht_reducer *reducer)
+{
+    return signature_count(reducer) + fixed_count(reducer) +
+           each_count(reducer) * (int64_t)reducer->count;
+}
+
+/* The longest one of all wrappers that a rank may take for this one. Ranks release wrappers at
+ * different times, so the widest is as agreed. But joins begin and end on all ranks together. */
+static int64_t shared_length(const ht_reducer *reducer)
+{
+    int64_t length = SIGNATURE + 2 + (int64_t)reducer->widest;
+
+    for (const ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
+        if (other->exchange == reducer->exchange && other->joining != HT_JOINING_OFF &&
+            own_length(other) > length)
+            length = own_length(other);
+    }
+    return length;
+}
+
+void ht__reducer_measure_head(ht_reducer *reducer)
+{
+    int64_t length = reducer->shares ? shared_length(reducer) : own_length(reducer);
+
+    if (!reducer->head_due)
+        return;
+    if (length > reducer->head_length)
+        reducer->numbers = ht__realloc(reducer->numbers, (size_t)length * sizeof *reducer->numbers);
+    reducer->head_length = length;
+    reducer->signature = signature_count(reducer);
+}
+
+static double *fixed(const ht_reducer *reducer)
+{
+    return reducer->numbers + reducer->signature;
+}
+
+static void sign(const ht_reducer *reducer)
+{
+    const double number = (double)ht__reducer_sign(reducer);
+
+    if (reducer->signature == 0)
+        return;
+    reducer->numbers[FIRST] = reducer->comm->rank == 0 ? number : 0;
+    reducer->numbers[SUM] = number;
+    reducer->numbers[SQUARES] = number * number;
+}
+
+/* The weight of each parameter. While ranks may be out of data, it also has whether an average is
+ * kept, and the weight that one of them has in it. That weight counts if some active rank keeps it.
+ */
+static void fill_numbers(ht_reducer *reducer)
+{
+    const ht_pass_head *head = &reducer->head;
+    bool passes = head->buffers == 0, adds = head->active > 0 || head->giving > 0;
+    double *each = fixed(reducer) + fixed_count(reducer);
+    int count = reducer->count;
+
+    memset(reducer->numbers, 0, (size_t)reducer->head_length * sizeof *reducer->numbers);
+    sign(reducer);
+    memcpy(fixed(reducer), head, (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count; i++) {
+        const ht_reducer_param *param = &reducer->params[i];
+
+        each[i] = passes && adds ? param->weight : 0;
+        if (reducer->joining == HT_JOINING_OFF)
+            continue;
+        each[count + i] = passes && head->active > 0 && param->kept;
+        each[2 * count + i] = passes && !adds ? param->weight : 0;
+    }
+}
+
+static void take_numbers(ht_reducer *reducer)
+{
+    const double *each = fixed(reducer) + fixed_count(reducer);
+    int count = reducer->count;
+
+    memcpy(&reducer->head, fixed(reducer), (size_t)fixed_count(reducer) * sizeof(double));
+    for (int i = 0; i < count && reducer->head.buffers == 0; i++) {
+        ht_reducer_param *param = &reducer->params[i];
+
+        param->divisor = each[i];
+        if (reducer->joining == HT_JOINING_OFF)
+            continue;
+        param->kept = each[count + i] > 0;
+        param->divisor += param->kept ? each[2 * count + i] : 0;
+    }
+}
+
+/* Sums of weights go ahead. While ranks may be out of data, all of the head does, and so do the
+ * numbers of wrappers that share a communicator. */
+void ht__reducer_start_head(ht_reducer *reducer)
+{
+    reducer->head_due = false;
+    if (reducer->joining == HT_JOINING_OFF && reducer->signature == 0 &&
+        reducer->options.averaging != HT_AVERAGE_WEIGHTED)
+        return;
+    fill_numbers(reducer);
+    reducer->head_op = ht__exchange_start(reducer->exchange, reducer->numbers, reducer->head_length,
+                                          HT_FLOAT64, 1, INT_MAX);
+}
+
+/* "2 (Linear)" of the wrapper with this number on the communicator; false: there is none. */
+static bool describe(const ht_reducer *reducer, double number, char *text, size_t room)
+{
+    for (const ht_reducer *one = ht__reducers_all(); one != NULL; one = one->next) {
+        if (one->exchange != reducer->exchange || (double)ht__reducer_sign(one) != number)
+            continue;
+        snprintf(text, room, "%.0f (%s)", number, one->label);
+        return true;
+    }
+    snprintf(text, room, "%.0f", number);
+    return false;
+}
+
+/* The sums tell two wrappers apart, of which one is rank 0's. Three of them are not named. */
+static ht_status check_signature(ht_reducer *reducer)
+{
+    const double *sums = reducer->numbers, size = reducer->comm->size;
+    const double more = sums[SUM] - size * sums[FIRST];
+    const double squares = sums[SQUARES] - sums[FIRST] * (2 * sums[SUM] - size * sums[FIRST]);
+    char first[128], other[128];
+
+    if (reducer->signature == 0 || squares == 0)
+        return HT_SUCCESS;
+    reducer->crossed = true;
+    describe(reducer, sums[FIRST], first, sizeof first);
+    if (more == 0 || !describe(reducer, sums[FIRST] + squares / more, other, sizeof other))
+        snprintf(other, sizeof other, "another one");
+    return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                   "ht_nn_data_parallel: rank 0 began a pass of wrapper %s, other ranks one of "
+                   "wrapper %s; passes of one loss begin in the order in which wrappers are made",
+                   first, other);
+}
+
+static ht_status check_buffers(ht_reducer *reducer)
+{
+    const ht_pass_head *sum = &reducer->head;
+
+    if (sum->buffers == 0 || sum->buffers >= sum->active)
+        return HT_SUCCESS;
+    reducer->crossed = true;
+    return HT_FAIL(reducer->comm, HT_ERR_STATE,
+                   "ht_data_parallel_join: %.0f ranks begin a forward pass while %.0f others begin "
+                   "a synchronised backward pass",
+                   sum->buffers, sum->active - sum->buffers);
+}
+
+/* The head has come. */
+static void take_head(ht_reducer *reducer)
+{
+    const ht_pass_head *sum = &reducer->head;
+    ht_status status;
+
+    ht__exchange_release(reducer->exchange, reducer->head_op);
+    reducer->head_op = NULL;
+    status = check_signature(reducer);
+    if (status == HT_SUCCESS) {
+        take_numbers(reducer);
+        reducer->stop.asked = reducer->stop.asked || sum->stops > 0;
+        if (sum->buffers == 0)
+            reducer->total = sum->weight + (sum->kept > 0 ? sum->held : 0);
+        status = check_buffers(reducer);
+    }
+    ht__reducer_fail(reducer, status);
+}
+
+/* No bucket leaves before the head has come, which says what divides it. */
+bool ht__reducer_has_head(ht_reducer *reducer)
+{
+    if (reducer->head_due)
+        return false;
+    if (reducer->head_op == NULL)
+        return true;
+    if (!ht__exchange_done(reducer->head_op))
+        return false;
+    take_head(reducer);
+    return true;
+}
