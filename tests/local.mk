@@ -266,6 +266,7 @@ parallel_tests = \
 
 optim_tests = \
 	tests/optim/schedules/test_momentum.c \
+	tests/optim/schedules/test_nested_schedules.c \
 	tests/optim/schedules/test_refused_rates.c \
 	tests/optim/schedules/test_scheduler.c \
 	tests/optim/test_clip_grad.c \

@@ -240,7 +240,8 @@ HT_API ht_scheduler *ht_optim_one_cycle_lr(ht_optimizer *optimizer, double max_l
                                            const ht_one_cycle_lr_options *options);
 
 /* Runs schedules one after another: schedule i + 1 begins at epoch milestones[i], from the initial
- * rates. The constructor restarts schedule 0 from these rates.
+ * rates. The constructor restarts schedule 0 from these rates. A schedule of several ones begins
+ * as it does alone; PyTorch steps some parts of a chain once more there.
  *
  * schedulers: `count` schedules of one optimizer (retained), none of which uses a metric. The
  * program does not step them.

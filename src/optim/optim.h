@@ -229,6 +229,8 @@ typedef struct ht_scheduler_type {
     double (*lr)(const ht_scheduler *scheduler, double lr, double first);
     /* The momentum of scheduler->epoch (from 0), NAN to leave it. NULL: it is left. */
     double (*momentum)(const ht_scheduler *scheduler);
+    /* Epoch 0 of a schedule of others: plans the start of its parts. NULL: start and momentum. */
+    ht_status (*begin)(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
     /* Called first at each step, for values that all groups share; `what` is the public function. A
      * step that fails puts the epoch and the numbers back. NULL: nothing. */
     ht_status (*advance)(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
@@ -255,8 +257,10 @@ void *ht__scheduler_new(const ht_scheduler_type *type, ht_optimizer *optimizer, 
 void *ht__scheduler_of(const char *what, const ht_scheduler_type *type, int count,
                        ht_scheduler *const schedulers[], size_t size);
 
-/* Restarts at epoch 0: plans the rate and the momentum that each group begins with, from its
- * initial rate; and the same at once. */
+/* Restarts at epoch 0: plans the rate and the momentum that each group begins with, from the rates
+ * of the plan. */
+ht_status ht__scheduler_start(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
+/* The same from the initial rates; and at once, or an error that changes nothing. */
 ht_status ht__scheduler_begin(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan);
 ht_status ht__scheduler_begin_now(const char *what, ht_scheduler *scheduler);
 /* Counts an epoch and plans its rates and momentum. */

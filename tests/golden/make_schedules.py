@@ -40,6 +40,9 @@ CASES = [
     ("swa", lambda o: [SWALR(o, 0.05, 8)]),
     ("swa_linear", lambda o: [SWALR(o, 0.9, 5, "linear")]),
     ("swa_at_once", lambda o: [SWALR(o, 0.05, 0)]),
+    ("chain_in_sequence", lambda o: [s.SequentialLR(
+        o, [s.ChainedScheduler([s.LinearLR(o, 0.1, 1.0, 4), s.ConstantLR(o, 0.3, 6)]),
+            s.ConstantLR(o, 0.5, 3)], [9])]),
 ]
 
 

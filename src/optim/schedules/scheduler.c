@@ -96,6 +96,32 @@ static ht_status carry_out(ht_schedule_plan *plan, ht_optimizer *optimizer, ht_s
     return status;
 }
 
+/* A change of a schedule and the rates; after an error, both are as before. */
+typedef struct schedule_change {
+    ht_schedule_plan plan;
+    ht_scheduler *scheduler;
+    ht_scope *scope;
+    const ht_value *before; /* the state */
+} schedule_change;
+
+static schedule_change new_change(ht_scheduler *scheduler)
+{
+    schedule_change change = {.plan = new_plan(scheduler->optimizer), .scheduler = scheduler};
+
+    change.scope = ht_scope_open();
+    change.before = ht_scheduler_state_dict(scheduler);
+    return change;
+}
+
+static ht_status end_change(schedule_change *change, ht_status status)
+{
+    status = carry_out(&change->plan, change->scheduler->optimizer, status);
+    if (status != HT_SUCCESS)
+        ht_scheduler_load_state_dict(change->scheduler, change->before);
+    ht_scope_close(change->scope);
+    return status;
+}
+
 /* The rates by `rule` (NULL: as they are), and the momentum. */
 static ht_status plan_epoch(const char *what, const ht_scheduler *scheduler,
                             double (*rule)(const ht_scheduler *scheduler, double lr, double first),
@@ -114,20 +140,27 @@ static ht_status plan_epoch(const char *what, const ht_scheduler *scheduler,
     return status;
 }
 
+ht_status ht__scheduler_start(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
+{
+    const ht_scheduler_type *type = scheduler->type;
+
+    scheduler->epoch = 0;
+    return type->begin != NULL ? type->begin(what, scheduler, plan)
+                               : plan_epoch(what, scheduler, type->start, plan);
+}
+
 ht_status ht__scheduler_begin(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
 {
-    scheduler->epoch = 0;
     for (int g = 0; g < scheduler->optimizer->group_count; g++)
         plan->lr[g] = scheduler->optimizer->groups[g].initial_lr;
-    return plan_epoch(what, scheduler, scheduler->type->start, plan);
+    return ht__scheduler_start(what, scheduler, plan);
 }
 
 ht_status ht__scheduler_begin_now(const char *what, ht_scheduler *scheduler)
 {
-    ht_schedule_plan plan = new_plan(scheduler->optimizer);
-    const ht_status status = ht__scheduler_begin(what, scheduler, &plan);
+    schedule_change change = new_change(scheduler);
 
-    return carry_out(&plan, scheduler->optimizer, status);
+    return end_change(&change, ht__scheduler_begin(what, scheduler, &change.plan));
 }
 
 ht_scheduler *ht__scheduler_made(const char *what, ht_scheduler *scheduler)
@@ -160,20 +193,14 @@ ht_status ht__scheduler_advance(const char *what, ht_scheduler *scheduler, ht_sc
 /* Observes the metric, where the schedule does, and sets the rates; or changes nothing. */
 static ht_status step(const char *what, ht_scheduler *scheduler, double metric)
 {
-    ht_schedule_plan plan = new_plan(scheduler->optimizer);
-    ht_scope *scope = ht_scope_open();
-    const ht_value *before = ht_scheduler_state_dict(scheduler);
+    schedule_change change = new_change(scheduler);
     ht_status status = HT_SUCCESS;
 
     if (scheduler->type->observe == NULL || scheduler->type->observe(scheduler, metric))
-        status = ht__scheduler_advance(what, scheduler, &plan);
+        status = ht__scheduler_advance(what, scheduler, &change.plan);
     else
         scheduler->epoch++;
-    status = carry_out(&plan, scheduler->optimizer, status);
-    if (status != HT_SUCCESS)
-        ht_scheduler_load_state_dict(scheduler, before);
-    ht_scope_close(scope);
-    return status;
+    return end_change(&change, status);
 }
 
 ht_status ht_scheduler_step(ht_scheduler *scheduler)

@@ -23,7 +23,14 @@ static ht_status advance_one(const char *what, ht_scheduler *scheduler, ht_sched
     return ht__scheduler_begin(what, scheduler->parts[turn], plan);
 }
 
-static const ht_scheduler_type sequential = {.name = "SequentialLR", .advance = advance_one};
+/* From the rates of the plan, which a schedule before it in a chain may have set. */
+static ht_status begin_first(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
+{
+    return ht__scheduler_start(what, scheduler->parts[0], plan);
+}
+
+static const ht_scheduler_type sequential = {
+    .name = "SequentialLR", .begin = begin_first, .advance = advance_one};
 
 ht_scheduler *ht_optim_sequential_lr(int count, ht_scheduler *const schedulers[],
                                      const int64_t milestones[])
@@ -59,7 +66,17 @@ static ht_status advance_all(const char *what, ht_scheduler *scheduler, ht_sched
     return status;
 }
 
-static const ht_scheduler_type chained = {.name = "ChainedScheduler", .advance = advance_all};
+static ht_status begin_all(const char *what, ht_scheduler *scheduler, ht_schedule_plan *plan)
+{
+    ht_status status = HT_SUCCESS;
+
+    for (int i = 0; i < scheduler->part_count && status == HT_SUCCESS; i++)
+        status = ht__scheduler_start(what, scheduler->parts[i], plan);
+    return status;
+}
+
+static const ht_scheduler_type chained = {
+    .name = "ChainedScheduler", .begin = begin_all, .advance = advance_all};
 
 ht_scheduler *ht_optim_chained_scheduler(int count, ht_scheduler *const schedulers[])
 {

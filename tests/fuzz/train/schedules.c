@@ -259,6 +259,37 @@ static double chained_rate(const struct course *c, int64_t epoch)
     return constant_rate(c, epoch) * pow(c->factor, (double)epoch);
 }
 
+static ht_scheduler *make_sequential_of_chains(ht_optimizer *optimizer, struct course *c)
+{
+    ht_scheduler *list[2] = {make_chained(optimizer, c), make_exponential(optimizer, c)};
+    ht_scheduler *both = ht_optim_sequential_lr(2, list, &c->length);
+
+    ht_release(list[0]);
+    ht_release(list[1]);
+    return both;
+}
+
+/* A chain inside a sequence inside a sequence. */
+static ht_scheduler *make_nested(ht_optimizer *optimizer, struct course *c)
+{
+    const int64_t milestones[] = {c->times};
+    ht_scheduler *list[2] = {make_exponential(optimizer, c),
+                             make_sequential_of_chains(optimizer, c)};
+    ht_scheduler *both = ht_optim_sequential_lr(2, list, milestones);
+
+    ht_release(list[0]);
+    ht_release(list[1]);
+    return both;
+}
+
+static double nested_rate(const struct course *c, int64_t epoch)
+{
+    if (epoch < c->times)
+        return exponential_rate(c, epoch);
+    epoch -= c->times;
+    return epoch < c->length ? chained_rate(c, epoch) : exponential_rate(c, epoch - c->length);
+}
+
 static const struct rule rules[] = {{"step", make_step, step_rate},
                                     {"multi_step", make_milestones, milestones_rate},
                                     {"exponential", make_exponential, exponential_rate},
@@ -273,7 +304,8 @@ static const struct rule rules[] = {{"step", make_step, step_rate},
                                     {"one_cycle", make_one_cycle, one_cycle_rate},
                                     {"swa", make_swa, swa_rate},
                                     {"sequential", make_sequential, sequential_rate},
-                                    {"chained", make_chained, chained_rate}};
+                                    {"chained", make_chained, chained_rate},
+                                    {"nested", make_nested, nested_rate}};
 enum { RULES = sizeof rules / sizeof *rules };
 
 /* --- The family --- */

@@ -91,7 +91,7 @@ enum { FIRST_FURTHER = 10 };
 /* Those of ht/schedules.h. */
 static ht_scheduler *make_further(int index, ht_optimizer *o)
 {
-    static const int64_t milestones[] = {5, 18};
+    static const int64_t milestones[] = {5, 18}, nine = 9;
     static double one = 1;
     ht_scheduler *parts[3];
 
@@ -129,8 +129,14 @@ static ht_scheduler *make_further(int index, ht_optimizer *o)
         return ht_optim_swa_lr(o, 0.05, 8, false);
     case FIRST_FURTHER + 13:
         return ht_optim_swa_lr(o, 0.9, 5, true);
-    default:
+    case FIRST_FURTHER + 14:
         return ht_optim_swa_lr(o, 0.05, 0, false);
+    default:
+        parts[0] = ht_optim_linear_lr(o, 0.1, 1, 4);
+        parts[1] = ht_optim_constant_lr(o, 0.3, 6);
+        parts[0] = of_parts(2, parts, NULL);
+        parts[1] = ht_optim_constant_lr(o, 0.5, 3);
+        return of_parts(2, parts, &nine);
     }
 }
 
@@ -207,6 +213,7 @@ static const struct {
     {.rates = golden_swa, .rounded = true},
     {.rates = golden_swa_linear},
     {.rates = golden_swa_at_once},
+    {.rates = golden_chain_in_sequence},
 };
 
 enum { CASES = sizeof expected / sizeof *expected };
