@@ -4,6 +4,7 @@
  * is repeated. */
 #include "optim/optim.h"
 
+#include <float.h>
 #include <math.h>
 
 struct cosine_annealing_lr {
@@ -20,18 +21,19 @@ static double height(double epoch, double t_max)
 }
 
 /* The ratio of two heights of the curve; where it touches its floor there is none, and the way up
- * begins from the first rate. A curve from below its floor comes back to where it began: to 0, and
- * rounding alone could make the rate negative. */
+ * begins from the first rate. A curve from below its floor comes back to where it began: to 0. There
+ * rounding, which grows as the square of t_max, must not make the rate negative. */
 static double cosine_annealing_lr(const ht_scheduler *scheduler, double lr, double first)
 {
     const struct cosine_annealing_lr *rule = (const struct cosine_annealing_lr *)scheduler;
     double floor = rule->eta_min, t_max = (double)rule->t_max, epoch = (double)scheduler->epoch;
+    const double rounding = 8 * DBL_EPSILON * t_max * t_max * floor;
     double rate;
 
     if ((scheduler->epoch - 1 - rule->t_max) % (2 * rule->t_max) == 0)
         return lr + (first - floor) * (1 - cos(pi / t_max)) / 2;
     rate = height(epoch, t_max) / height(epoch - 1, t_max) * (lr - floor) + floor;
-    return first < floor ? fmax(0, rate) : rate;
+    return rate < 0 && rate >= -rounding ? 0 : rate;
 }
 
 static const ht_scheduler_type type = {.name = "CosineAnnealingLR", .lr = cosine_annealing_lr};

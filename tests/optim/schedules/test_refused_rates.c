@@ -206,5 +206,32 @@ static void test_rounding(void **state)
     ht_release(o);
 }
 
+/* Far below eta_min where the curve is flat: the way up begins below 0. */
+static void cosine_refuses_a_rate_that_the_program_makes_negative(void **state)
+{
+    static const double eta_mins[] = {0.3, 0.7}; /* from above, and from below */
+
+    (void)state;
+    for (size_t i = 0; i < sizeof eta_mins / sizeof *eta_mins; i++) {
+        ht_optimizer *o = new_optimizer();
+        ht_scheduler *s;
+        double rate;
+
+        ht_optimizer_set_lr(o, 0.5);
+        s = ht_optim_cosine_annealing_lr(o, 7, eta_mins[i]);
+        for (int step = 0; step < 7; step++)
+            assert_int_equal(ht_scheduler_step(s), HT_SUCCESS);
+        ht_optimizer_set_lr(o, 0.0625);
+        assert_int_equal(ht_scheduler_step(s), HT_SUCCESS);
+        rate = ht_optimizer_lr(o);
+        HT_TEST_EXPECT_ERROR(ht_scheduler_step(s), HT_ERR_ARGUMENT, "ht_scheduler_step: lr is -");
+        assert_true(ht_optimizer_lr(o) == rate);
+        assert_int_equal(ht_scheduler_epoch(s), 8);
+        ht_release(s);
+        ht_release(o);
+    }
+}
+
 HT_TEST_SUITE(test_refused_rates, cmocka_unit_test(test_constructors), cmocka_unit_test(test_steps),
-              cmocka_unit_test(test_chains), cmocka_unit_test(test_rounding));
+              cmocka_unit_test(test_chains), cmocka_unit_test(test_rounding),
+              cmocka_unit_test(cosine_refuses_a_rate_that_the_program_makes_negative));
