@@ -248,8 +248,9 @@ HT_API ht_join_options ht_join_options_default(void);
  * HT_AVERAGE_WEIGHTED divides by the weights that were contributed, with or without a join.
  *
  * With throw_on_early_termination, every forward pass asks whether all ranks have data. If one has
- * none, forward on the others and the end on that one return HT_ERR_STATE, and the join is over.
- * SyncBatchNorm needs this.
+ * none, forward on the others and the end on that one return HT_ERR_STATE, and the join is over. No
+ * rank made that forward pass. So a missing loss with that error begins no backward pass, and
+ * training may continue after ht_error_clear. SyncBatchNorm needs this.
  *
  * wrapper: if throw_on_early_termination is false, no other wrapper of its communicator may be in a
  *   join in which it is false.

@@ -130,7 +130,7 @@ static void missed(ht_module *module)
     ht_origin *outer = dp->origin;
 
     dp->rows[0] = dp->rows[1] = -1;
-    if (prepare(module) != HT_SUCCESS)
+    if (ht__dp_is_refused() || prepare(module) != HT_SUCCESS)
         return;
     ht__module_missed(dp->module);
     if (dp->origin == outer)

@@ -144,10 +144,12 @@ bool ht__dp_any_failed(void);
 void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs);
 void ht__dp_missed(ht_data_parallel *dp);
 
-/* data/join.c. Throwing: whether all ranks have data, before a forward pass. Shadowing:
- * tells ranks out of data that buffers are renewed; whose count. leave: the end, however it came.
- */
+/* data/join.c. Throwing: whether all ranks have data, before a forward pass. is_refused: the last
+ * error is that they have not: no rank made the forward pass, so no rank begins a backward pass.
+ * Shadowing: tells ranks out of data that buffers are renewed; whose count. leave: the end, however
+ * it came. */
 ht_status ht__dp_meet(ht_data_parallel *dp, bool going);
+bool ht__dp_is_refused(void);
 ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root);
 void ht__dp_leave_join(ht_data_parallel *dp);
 

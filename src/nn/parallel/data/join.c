@@ -13,6 +13,8 @@ static const char begin[] = "ht_data_parallel_join_begin";
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ht_data_parallel *joining; /* wrappers between begin and end; under the lock */
 
+static _Thread_local uint64_t refusal; /* the error of the last join that ended early; 0: none */
+
 ht_join_options ht_join_options_default(void)
 {
     return (ht_join_options){
@@ -101,6 +103,7 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
                : o.throw_on_early_termination ? HT_JOIN_THROWING
                                               : HT_JOIN_SHADOWING;
     dp->join_passes = 0;
+    refusal = 0;
     if (dp->join != HT_JOIN_SHADOWING)
         return HT_SUCCESS;
     dp->reducer->joining = o.divide_by_initial_world_size ? HT_JOINING_ALL : HT_JOINING_ACTIVE;
@@ -128,11 +131,18 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going)
     if (status != HT_SUCCESS || out == 0 || out == size)
         return status;
     ht__dp_leave_join(dp);
-    return HT_FAIL(dp->comm, HT_ERR_STATE,
-                   "ht_data_parallel_join: %d of %d ranks (rank %d first) ran out of data before "
-                   "forward pass %" PRId64 " of the others; throw_on_early_termination ends the "
-                   "loops of all",
-                   out, size, lowest, dp->join_passes + !going);
+    status = HT_FAIL(dp->comm, HT_ERR_STATE,
+                     "ht_data_parallel_join: %d of %d ranks (rank %d first) ran out of data before "
+                     "forward pass %" PRId64 " of the others; throw_on_early_termination ends the "
+                     "loops of all",
+                     out, size, lowest, dp->join_passes + !going);
+    refusal = ht__error_number();
+    return status;
+}
+
+bool ht__dp_is_refused(void)
+{
+    return refusal != 0 && ht__error_number() == refusal;
 }
 
 /* The lowest rank with data: its buffers count. */

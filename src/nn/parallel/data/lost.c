@@ -87,6 +87,8 @@ ht_status ht__dp_begin_lost(ht_data_parallel *dp)
 {
     ht_status status;
 
+    if (ht__dp_is_refused())
+        return ht_error_get(NULL);
     ht__dp_enter();
     ht__dp_disarm_dropped();
     status = lose(dp);
@@ -120,6 +122,8 @@ void ht__dp_all_lost(void)
 {
     const bool known_which = ht__dp_any_failed();
 
+    if (ht__dp_is_refused())
+        return;
     ht__dp_disarm_dropped();
     for (ht_data_parallel *dp = ht__dp_known(); dp != NULL; dp = dp->next) {
         if (ht__reducer_told(dp->reducer)) /* no rank gets on */

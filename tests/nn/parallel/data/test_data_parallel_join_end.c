@@ -146,6 +146,95 @@ static void join_throwing_ends_all_loops_at_one_step(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+static ht_value *net_loss(ht_module *model, ht_value *data, ht_forward_mode mode, void *user)
+{
+    const int64_t *first = user;
+    ht_tensor *y = ht_forward(model, ht_value_as_tensor(data));
+
+    (void)mode;
+    return y != NULL ? ht_value_tensor(ht_nll_loss(y, batch_classes(*first, 4), HT_MEAN)) : NULL;
+}
+
+/* What a program does with a loss that it does not have, because the join is over. */
+enum missing { DROPS_IT, PASSES_NULL, PASSES_NULL_TO_THE_WRAPPER, TRAIN_STEP, MISSING };
+
+struct loop {
+    ht_module *dp;
+    ht_optimizer *optimizer;
+    ht_optim_wrapper *wrapper;
+    enum missing missing;
+};
+
+static ht_status loop_step(const struct loop *loop, int64_t first)
+{
+    ht_step_options options = ht_step_options_default();
+    ht_tensor *y;
+
+    options.forward = net_loss;
+    options.user = &first;
+    if (loop->missing == TRAIN_STEP)
+        return ht_train_step(loop->dp, ht_value_tensor(batch_rows(first, 4)), loop->wrapper,
+                             &options) != NULL
+                   ? HT_SUCCESS
+                   : ht_error_get(NULL);
+    ht_optimizer_zero_grad(loop->optimizer);
+    y = ht_forward(loop->dp, batch_rows(first, 4));
+    if (y != NULL) {
+        ht_backward(ht_nll_loss(y, batch_classes(first, 4), HT_MEAN));
+        return ht_optimizer_step(loop->optimizer);
+    }
+    if (loop->missing == PASSES_NULL)
+        assert_int_equal(ht_backward(NULL), HT_ERR_STATE);
+    if (loop->missing == PASSES_NULL_TO_THE_WRAPPER)
+        assert_int_equal(ht_data_parallel_backward(loop->dp, NULL), HT_ERR_STATE);
+    return ht_error_get(NULL);
+}
+
+static void check_loss_after_the_end(bool blocking, enum missing missing)
+{
+    ht_join_options options = ht_join_options_default();
+    ht_module *net = new_net(3);
+    struct loop loop = {.optimizer = new_optimizer(net, ADAM), .missing = missing};
+    const int limit = ht_test_rank == 0 ? 2 : 5;
+    double values[VALUES];
+
+    options.throw_on_early_termination = true;
+    loop.dp = ht_nn_data_parallel(net, HT_COMM_WORLD, loop.optimizer, blocking);
+    loop.wrapper = ht_optim_wrapper_new(loop.optimizer, NULL);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        ht_status status = ht_data_parallel_join_begin(loop.dp, &options);
+        int steps = 0;
+
+        assert_int_equal(status, HT_SUCCESS);
+        while (steps < limit && status == HT_SUCCESS) {
+            status = loop_step(&loop, 4 * (ht_test_rank + 7 * steps));
+            steps += status == HT_SUCCESS;
+        }
+        if (status == HT_SUCCESS)
+            status = ht_data_parallel_join_end(loop.dp);
+        assert_int_equal(status, HT_ERR_STATE);
+        assert_int_equal(steps, 2);
+        assert_message("1 of");
+        ht_error_clear();
+    }
+    read_parameters(net, values);
+    assert_same_on_all_ranks(values);
+    ht_release(loop.wrapper);
+    ht_release(loop.dp);
+    ht_release(net);
+    ht_release(loop.optimizer);
+}
+
+/* No rank made the forward pass that is refused, so no rank begins its backward pass. */
+static void a_missing_loss_after_the_end_begins_no_pass(void **state)
+{
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int way = 0; ht_test_size > 1 && way < 2 * MISSING; way++)
+        check_loss_after_the_end(way & 1, way / 2);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
 static void misuse_sync_batch_norm_needs_the_throwing_mode(void **state)
 {
     ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)};
@@ -245,5 +334,6 @@ HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimi
               cmocka_unit_test(join_passes_on_a_request_to_stop),
               cmocka_unit_test(another_wrapper_trains_during_a_join),
               cmocka_unit_test(join_throwing_ends_all_loops_at_one_step),
+              cmocka_unit_test(a_missing_loss_after_the_end_begins_no_pass),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));
