@@ -206,6 +206,7 @@ nn_tests = \
 	tests/nn/module/test_module_settings.c \
 	tests/nn/module/test_module_state.c \
 	tests/nn/module/test_module_summary.c \
+	tests/nn/module/test_tied_states.c \
 	tests/nn/module/test_random_state.c \
 	tests/nn/step/test_auto_model.c \
 	tests/nn/step/test_loss_scaler.c \

@@ -338,7 +338,8 @@ HT_API ht_value *ht_module_state_dict(ht_module *module);
 
 /* Copies the tensors of the map state to the parameters and buffers of module.
  *
- * Values are converted to the dtype and device of their parameter or buffer.
+ * Values are converted to the dtype and device of their parameter or buffer. A tensor that modules
+ * share has several paths: state may have any of them; the last one that it has counts.
  * Errors: HT_ERR_FORMAT, naming all entries that do not fit: missing, unexpected, of another shape
  * or communicator, a map, or complex for a real tensor. module is unchanged then. HT_ERR_ARGUMENT
  * unless state is a map.

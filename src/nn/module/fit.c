@@ -29,7 +29,8 @@ static void complain(struct complaints *list, const char *kind, const char *name
 }
 
 /* All that a copy could stumble over: once one is made, all are. */
-static void compare(struct complaints *list, const struct ht_state_entry *entry, const ht_tensor *x)
+static void compare(struct complaints *list, const struct ht_state_entry *entry, const char *name,
+                    const ht_tensor *x)
 {
     const ht_body *mine = entry->tensor->body, *theirs = x->body;
     char detail[384];
@@ -38,15 +39,15 @@ static void compare(struct complaints *list, const struct ht_state_entry *entry,
         snprintf(detail, sizeof detail, " is %s in the state, %s in the model",
                  ht__shape_str(theirs->ndim, theirs->shape),
                  ht__shape_str(mine->ndim, mine->shape));
-        complain(list, "misshapen", entry->name, detail);
+        complain(list, "misshapen", name, detail);
     } else if (!ht__comm_compatible(mine->comm, theirs->comm)) {
         snprintf(detail, sizeof detail, " is on %d rank%s, in the model on %d", theirs->comm->size,
                  theirs->comm->size > 1 ? "s" : "", mine->comm->size);
-        complain(list, "misplaced", entry->name, detail);
+        complain(list, "misplaced", name, detail);
     } else if (ht_dtype_is_complex(theirs->dtype) && !ht_dtype_is_complex(mine->dtype)) {
         snprintf(detail, sizeof detail, " is %s, in the model %s", ht_dtype_name(theirs->dtype),
                  ht_dtype_name(mine->dtype));
-        complain(list, "mistyped", entry->name, detail);
+        complain(list, "mistyped", name, detail);
     }
 }
 
@@ -60,8 +61,25 @@ static const char *inner_state(const ht_value *map)
     return NULL;
 }
 
-ht_status ht__state_fits(const char *what, const char *source, const ht_state *state,
-                         const ht_value *map, bool strict)
+/* Gives an entry its item, and compares it if the item has another of its paths. */
+static void match(struct complaints *list, const ht_state *state, const char *name,
+                  const ht_value *item, bool strict)
+{
+    struct ht_state_entry *entry = ht__state_find(state, name);
+    const ht_tensor *x = ht_value_as_tensor(item);
+
+    if (entry == NULL) {
+        if (strict)
+            complain(list, "unexpected", name, "");
+        return;
+    }
+    entry->item = item;
+    if (x != NULL && entry->tensor != NULL && strcmp(name, entry->name) != 0)
+        compare(list, entry, name, x);
+}
+
+ht_status ht__state_fits(const char *what, const char *source, ht_state *state, const ht_value *map,
+                         bool strict)
 {
     struct complaints list = {.used = 0};
     const char *inner = strict ? inner_state(map) : NULL;
@@ -72,20 +90,16 @@ ht_status ht__state_fits(const char *what, const char *source, const ht_state *s
             "%s: %s is a checkpoint whose entry \"%s\" is a state of its own; load it with "
             "ht_checkpoint_load",
             what, source, inner);
-    for (int i = 0; i < ht_value_count(map) && strict; i++) {
-        if (ht__state_find(state, ht_value_key(map, i)) == NULL)
-            complain(&list, "unexpected", ht_value_key(map, i), "");
-    }
+    for (int i = 0; i < ht_value_count(map); i++)
+        match(&list, state, ht_value_key(map, i), ht_value_at(map, i), strict);
     for (size_t i = 0; i < state->count; i++) {
-        const ht_value *item = ht_value_get(map, state->entries[i].name);
-        ht_tensor *x = ht_value_as_tensor(item);
+        const struct ht_state_entry *entry = &state->entries[i];
+        const ht_tensor *x = ht_value_as_tensor(ht_value_get(map, entry->name));
 
-        if (item == NULL && !strict)
-            continue;
-        if (x == NULL)
-            complain(&list, "missing", state->entries[i].name, "");
-        else if (state->entries[i].tensor != NULL)
-            compare(&list, &state->entries[i], x);
+        if (entry->item != NULL ? ht_value_as_tensor(entry->item) == NULL : strict)
+            complain(&list, "missing", entry->name, "");
+        else if (x != NULL && entry->tensor != NULL)
+            compare(&list, entry, entry->name, x);
     }
     if (list.used == 0 && list.left_out == 0)
         return HT_SUCCESS;
@@ -117,12 +131,12 @@ static ht_status set_extra(struct ht_state_entry *entry, ht_tensor *x)
     return type->set_extra_state(entry->module, x);
 }
 
-ht_status ht__state_prepare(ht_state *state, const ht_value *map)
+ht_status ht__state_prepare(ht_state *state)
 {
     ht_status status = HT_SUCCESS;
 
     for (size_t i = 0; i < state->count && status == HT_SUCCESS; i++) {
-        ht_tensor *x = ht_value_as_tensor(ht_value_get(map, state->entries[i].name));
+        ht_tensor *x = ht_value_as_tensor(state->entries[i].item);
 
         if (x != NULL)
             status = state->entries[i].tensor != NULL ? prepare_tensor(&state->entries[i], x)

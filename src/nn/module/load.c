@@ -27,12 +27,12 @@ ht_value *ht_module_state_dict(ht_module *module)
 }
 
 /* The entries that the map lacks. */
-static ht_value *list_missing(const ht_state *state, const ht_value *map)
+static ht_value *list_missing(const ht_state *state)
 {
     ht_value *missing = ht_value_map();
 
     for (size_t i = 0; i < state->count; i++) {
-        if (ht_value_get(map, state->entries[i].name) == NULL)
+        if (state->entries[i].item == NULL)
             ht_value_set(missing, state->entries[i].name, ht__state_value(&state->entries[i]));
     }
     return missing;
@@ -51,7 +51,7 @@ static ht_value *list_unexpected(const ht_state *state, const ht_value *map)
 }
 
 /* Alone, the error that was recorded is raised here. */
-static ht_status check(const ht_loading *loading, const ht_state *state, const ht_value *map)
+static ht_status check(const ht_loading *loading, ht_state *state, const ht_value *map)
 {
     ht_status status = ht__state_fits(loading->what, loading->source, state, map, loading->strict);
     const char *message;
@@ -68,7 +68,7 @@ static ht_status finish(const ht_loading *loading, const ht_state *state, const 
     ht_value *missing = NULL, *unexpected = NULL;
 
     if (hooks || loading->missing != NULL)
-        missing = list_missing(state, map);
+        missing = list_missing(state);
     if (hooks || loading->unexpected != NULL)
         unexpected = list_unexpected(state, map);
     if (loading->missing != NULL)
@@ -91,12 +91,12 @@ static ht_status end(const ht_loading *loading, bool held, ht_status status)
 }
 
 /* All tensors and extra states, or none on any rank. */
-static ht_status change(const ht_loading *loading, ht_state *state, const ht_value *map)
+static ht_status change(const ht_loading *loading, ht_state *state)
 {
     ht_scope *scope = ht_scope_open();
     const bool was = ht_set_grad_enabled(false);
     bool held = begin(loading);
-    ht_status status = end(loading, held, ht__state_prepare(state, map));
+    ht_status status = end(loading, held, ht__state_prepare(state));
 
     if (status != HT_SUCCESS) {
         ht__state_put_back(state);
@@ -121,7 +121,7 @@ ht_status ht__state_load(const ht_loading *loading, ht_value *map)
     status = map != NULL ? check(loading, &state, map) : ht_error_get(NULL);
     status = end(loading, held, status);
     if (status == HT_SUCCESS)
-        status = change(loading, &state, map);
+        status = change(loading, &state);
     if (status == HT_SUCCESS) {
         held = begin(loading);
         status = end(loading, held, finish(loading, &state, map));

@@ -111,6 +111,9 @@ void ht__module_walk_tensors(ht_module *module, ht_slot_kind kind, ht_tensor_vis
 /* The tensors of a state: parameters, then buffers that are part of it. */
 void ht__module_walk_state(ht_module *module, ht_tensor_visit_fn *visit, void *user);
 
+/* module/tree.c: the parameter or buffer at a dotted path, without a drain; NULL: none. */
+ht_tensor *ht__module_find_tensor(ht_module *module, const char *path);
+
 /* module/clone.c: a copy of the tree whose tensors are what `tensor` makes of the originals, each
  * asked for once; it returns an owned reference, or NULL for a failure. Owned, without paths. */
 typedef ht_tensor *ht_module_tensor_fn(ht_tensor *x, void *user);

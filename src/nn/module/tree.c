@@ -133,17 +133,28 @@ ht_module *ht_module_find(ht_module *module, const char *path)
     return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
 }
 
+static ht_tensor *tensor_at(ht_module *module, const char *path, ht_slot_kind kind)
+{
+    ht_module *owner;
+    ht_slot *slot = find_slot(module, path, kind, &owner);
+
+    return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
+}
+
+ht_tensor *ht__module_find_tensor(ht_module *module, const char *path)
+{
+    ht_tensor *parameter = tensor_at(module, path, HT_SLOT_PARAMETER);
+
+    return parameter != NULL ? parameter : tensor_at(module, path, HT_SLOT_BUFFER);
+}
+
 static ht_tensor *find_tensor(const char *what, ht_module *module, const char *path,
                               ht_slot_kind kind)
 {
-    ht_module *owner;
-    ht_slot *slot;
-
     if (HT_IS_NULL(module, what, "module") || HT_IS_NULL(path, what, "path") ||
         ht__module_drain(module) != HT_SUCCESS)
         return NULL;
-    slot = find_slot(module, path, kind, &owner);
-    return slot != NULL ? *ht__slot_place(owner, slot) : NULL;
+    return tensor_at(module, path, kind);
 }
 
 ht_tensor *ht_module_find_parameter(ht_module *module, const char *path)

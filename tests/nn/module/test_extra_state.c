@@ -161,7 +161,26 @@ static void missing_and_refused_extra_state_is_an_error(void **state)
     ht_release(net);
 }
 
+static void extra_state_of_a_shared_module_has_each_of_its_paths(void **state)
+{
+    ht_module *part = net_new(3), *net, *taken;
+    ht_value *map = ht_value_map();
+    ht_value *extra = ht_value_get(ht_module_state_dict(part), "1._extra_state");
+
+    (void)state;
+    net = ht_nn_sequential(
+        HT_LIST(ht_module *, ht_module_new(sizeof(struct history), &history_type)));
+    taken = ht_nn_sequential(HT_LIST(ht_module *, net, ht_retain(net)));
+    ht_value_set(map, "1.0._extra_state", extra);
+    assert_int_equal(ht_module_load_state_dict(taken, map), HT_SUCCESS);
+    assert_int_equal(((const struct history *)ht_module_data(ht_module_find(taken, "0.0")))->count,
+                     3);
+    ht_release(taken);
+    ht_release(part);
+}
+
 HT_TEST_SUITE(test_extra_state, cmocka_unit_test(extra_state_is_part_of_states),
               cmocka_unit_test(extra_state_is_part_of_files),
               cmocka_unit_test(a_rank_that_refuses_keeps_all_from_loading),
-              cmocka_unit_test(missing_and_refused_extra_state_is_an_error));
+              cmocka_unit_test(missing_and_refused_extra_state_is_an_error),
+              cmocka_unit_test(extra_state_of_a_shared_module_has_each_of_its_paths));
