@@ -244,6 +244,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_groups.c \
 	tests/nn/parallel/data/test_data_parallel_join.c \
 	tests/nn/parallel/data/test_data_parallel_join_end.c \
+	tests/nn/parallel/data/test_data_parallel_join_kept.c \
 	tests/nn/parallel/data/test_data_parallel_lessons.c \
 	tests/nn/parallel/data/test_data_parallel_lstm.c \
 	tests/nn/parallel/data/test_data_parallel_multi_gpu.c \

@@ -106,6 +106,7 @@ ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_options 
     refusal = 0;
     if (dp->join != HT_JOIN_SHADOWING)
         return HT_SUCCESS;
+    dp->reducer->lowest = 0;
     dp->reducer->joining = o.divide_by_initial_world_size ? HT_JOINING_ALL : HT_JOINING_ACTIVE;
     pthread_mutex_lock(&lock);
     dp->next_joining = joining;

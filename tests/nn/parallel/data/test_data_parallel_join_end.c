@@ -155,7 +155,7 @@ static ht_value *net_loss(ht_module *model, ht_value *data, ht_forward_mode mode
     return y != NULL ? ht_value_tensor(ht_nll_loss(y, batch_classes(*first, 4), HT_MEAN)) : NULL;
 }
 
-/* What a program does with a loss that it does not have, because the join is over. */
+/* Ways of a program with a loss that it does not have, because the join is over. */
 enum missing { DROPS_IT, PASSES_NULL, PASSES_NULL_TO_THE_WRAPPER, TRAIN_STEP, MISSING };
 
 struct loop {

@@ -190,6 +190,8 @@ struct ht_reducer {
     ht_reducer *next_queued;
     ht_reducer *next_sent; /* in the queue of reducer_report.c */
     ht_joining joining;
+    int lowest;          /* rank with data, in the last head of a join; */
+    int sharer;          /* and in the one before the pass: it brings the average that is kept */
     int posted;          /* buckets posted in it, from the first */
     double scale;        /* of the flags in this pass's sums */
     double total;        /* the weight summed over ranks */
@@ -304,6 +306,7 @@ bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its g
 void ht__reducer_measure_head(ht_reducer *reducer);
 void ht__reducer_start_head(ht_reducer *reducer);
 bool ht__reducer_has_head(ht_reducer *reducer);
+void ht__reducer_choose_sharer(ht_reducer *reducer); /* of the pass that begins */
 
 /* A head without a pass after it: its sum is in reducer->head. */
 ht_status ht__reducer_ask(ht_reducer *reducer, const ht_pass_head *head, const char *what);

@@ -9,6 +9,7 @@
 #include "nn/parallel/data/reducer/reducer.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,14 @@ static int each_count(const ht_reducer *reducer)
     return reducer->joining != HT_JOINING_OFF ? 3 : 1;
 }
 
+/* Words of bits, which show the ranks that have data. Their sums are exact. */
+enum { BITS = 48 };
+
+static int word_count(const ht_reducer *reducer)
+{
+    return reducer->joining != HT_JOINING_OFF ? (reducer->comm->size - 1) / BITS + 1 : 0;
+}
+
 static int signature_count(const ht_reducer *reducer)
 {
     return reducer->shares ? SIGNATURE : 0;
@@ -34,6 +43,12 @@ static int signature_count(const ht_reducer *reducer)
 static int64_t own_length(const ht_reducer *reducer)
 {
     return signature_count(reducer) + fixed_count(reducer) +
+           each_count(reducer) * (int64_t)reducer->count + word_count(reducer);
+}
+
+static double *words(const ht_reducer *reducer)
+{
+    return reducer->numbers + reducer->signature + fixed_count(reducer) +
            each_count(reducer) * (int64_t)reducer->count;
 }
 
@@ -101,6 +116,22 @@ static void fill_numbers(ht_reducer *reducer)
         each[count + i] = passes && head->active > 0 && param->kept;
         each[2 * count + i] = passes && !adds ? param->weight : 0;
     }
+    if (word_count(reducer) > 0 && head->active > 0)
+        words(reducer)[reducer->comm->rank / BITS] = ldexp(1, reducer->comm->rank % BITS);
+}
+
+/* The lowest rank that has data; as before if none has. */
+static void take_lowest(ht_reducer *reducer)
+{
+    for (int i = word_count(reducer) - 1; i >= 0; i--) {
+        uint64_t bits = (uint64_t)words(reducer)[i];
+        int bit = 0;
+
+        while (bits != 0 && (bits >> bit & 1) == 0)
+            bit++;
+        if (bits != 0)
+            reducer->lowest = i * BITS + bit;
+    }
 }
 
 static void take_numbers(ht_reducer *reducer)
@@ -109,6 +140,7 @@ static void take_numbers(ht_reducer *reducer)
     int count = reducer->count;
 
     memcpy(&reducer->head, fixed(reducer), (size_t)fixed_count(reducer) * sizeof(double));
+    take_lowest(reducer);
     for (int i = 0; i < count && reducer->head.buffers == 0; i++) {
         ht_reducer_param *param = &reducer->params[i];
 
@@ -209,4 +241,12 @@ bool ht__reducer_has_head(ht_reducer *reducer)
         return false;
     take_head(reducer);
     return true;
+}
+
+/* A rank that has just run out of data still has what the others have. Afterwards they may clip or
+ * change their gradients. So it brings an average once more, and then a rank does that still has
+ * data. In between there is a head, in which all ranks see which one. */
+void ht__reducer_choose_sharer(ht_reducer *reducer)
+{
+    reducer->sharer = reducer->joining != HT_JOINING_OFF ? reducer->lowest : 0;
 }

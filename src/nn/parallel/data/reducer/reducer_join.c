@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Passes of a rank that is out of data while others are not. Between begin and end of a join every
- * pass has a head of seven numbers, and three for each parameter. The number of active ranks shows
+ * pass has a head of seven numbers, three for each parameter, and bits for the ranks that have data. The number of active ranks shows
  * the ranks out of data whether there is a pass at all. It also has the number to divide by. Only
  * the ranks out of data wait for the head. */
 #include "nn/parallel/data/reducer/reducer.h"
@@ -69,6 +69,7 @@ ht_status ht__reducer_shadow(ht_reducer *reducer, ht_shadow *shadow)
     if (status != HT_SUCCESS)
         return status;
     reducer->stop.agreed = reducer->stop.asked; /* as where a pass begins */
+    ht__reducer_choose_sharer(reducer);
     for (int i = 0; i < reducer->count; i++)
         ht__reducer_note_zeroing(&reducer->params[i]);
     *(unsent ? &head.weight : &head.held) = weight_of(reducer);

@@ -9,21 +9,36 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
+/* A single rank brings its average times this, so that the pass restores the average. All ranks
+ * bring a mean, unless some may be out of data, and do not know what the others made of it since. */
+static double share_factor(const ht_reducer_param *param)
+{
+    const ht_reducer *reducer = param->reducer;
+
+    switch (reducer->options.averaging) {
+    case HT_AVERAGE_MEAN:
+        return reducer->comm->size;
+    case HT_AVERAGE_WEIGHTED:
+        return param->total;
+    default:
+        return 1;
+    }
+}
+
 /* A gradient that holds an average gets more added. So it becomes this rank's share of that
  * average: the sum over the ranks, divided as in this pass, restores it. */
 static ht_status make_share(ht_reducer_param *param)
 {
     const ht_reducer *reducer = param->reducer;
     ht_tensor *grad = param->tensor->meta->grad;
+    const double factor = share_factor(param);
 
     param->global = false;
-    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+    if (reducer->options.averaging == HT_AVERAGE_MEAN && reducer->joining != HT_JOINING_ALL)
         return HT_SUCCESS;
-    if (reducer->comm->rank != 0)
+    if (reducer->comm->rank != reducer->sharer)
         return ht_fill_(grad, 0);
-    if (reducer->options.averaging == HT_AVERAGE_SUM)
-        return HT_SUCCESS;
-    return ht_mul_scalar_(grad, param->total);
+    return factor != 1 ? ht_mul_scalar_(grad, factor) : HT_SUCCESS;
 }
 
 /* A gradient that no rank used stands to be overwritten, and yet it is 0 over those samples. */
@@ -201,6 +216,7 @@ ht_status ht__reducer_begin(ht_reducer *reducer, double weight, bool sync, bool 
     ht_pass_head head;
     ht_status status = ht__reducer_drain(reducer);
 
+    ht__reducer_choose_sharer(reducer);
     if (status == HT_SUCCESS)
         status = add_pass(reducer, weight, sync, &head);
     if (status != HT_SUCCESS)
