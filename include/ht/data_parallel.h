@@ -129,7 +129,8 @@ HT_API ht_status ht_nn_data_parallel_separate(ht_module *module, ht_comm *comm, 
  *
  * The weight holds for one pass. Set it before the forward pass, or after all forward passes of the
  * loss. Under the other averages a rank with the weight 0 contributes zeros, too, and another
- * weight changes nothing. If all ranks have the weight 0, the pass gives no gradients, without an
+ * weight changes nothing. There the weight is 0 by default only if no input of the loss's forward
+ * passes has rows. If all ranks have the weight 0, the pass gives no gradients, without an
  * error. If a loss reaches several wrappers, they need the same averaging. Under
  * HT_AVERAGE_WEIGHTED they also need the same weight, and under HT_AVERAGE_MEAN the same
  * accumulation_steps. Under all of them, either all have the weight 0 or none. Otherwise backward

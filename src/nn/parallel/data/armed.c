@@ -63,7 +63,8 @@ static ht_status check_rows(const ht_data_parallel *dp, const ht_dp_forward *for
                    what, forward->rows[0], forward->rows[1]);
 }
 
-/* If a loss is made of several forward passes, one weight has to hold for all. */
+/* If a loss is made of several forward passes, one weight has to hold for all. Under the other
+ * averages, one of them with rows is enough. */
 static ht_status check_weight(const ht_data_parallel *dp, const ht_dp_forward *forward)
 {
     if (dp->reducer->options.averaging != HT_AVERAGE_WEIGHTED || !isnan(dp->weight) ||
@@ -90,9 +91,9 @@ static bool look_at_reached(ht_data_parallel *dp, ht_status *status)
             *status = check_rows(dp, forward);
         if (*status == HT_SUCCESS && reaches)
             *status = check_weight(dp, forward);
-        reaches = true;
-        dp->pass_weight = forward->weight;
+        dp->pass_weight = reaches ? fmax(dp->pass_weight, forward->weight) : forward->weight;
         dp->pass_sync = forward->sync;
+        reaches = true;
     }
     if (reaches && !isnan(dp->weight))
         dp->pass_weight = dp->weight;

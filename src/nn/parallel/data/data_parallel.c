@@ -59,7 +59,8 @@ static ht_status renew_buffers(ht_data_parallel *dp)
 }
 
 /* The weight that the program set, or else the rows of the inputs. Inputs that disagree are an
- * error of the backward pass: until then a weight may be set. */
+ * error of the backward pass: until then a weight may be set. Under the other averages it only
+ * counts whether any input has rows. */
 static double take_weight(ht_data_parallel *dp)
 {
     double weight = dp->weight;
@@ -69,7 +70,7 @@ static double take_weight(ht_data_parallel *dp)
         return weight;
     if (dp->rows[1] >= 0 && dp->reducer->options.averaging == HT_AVERAGE_WEIGHTED)
         return NAN;
-    return dp->rows[0] >= 0 ? (double)dp->rows[0] : 1;
+    return dp->rows[0] >= 0 ? fmax((double)dp->rows[0], (double)dp->rows[1]) : 1;
 }
 
 /* The steps before the wrapped module's forward; dp->rows are those of its inputs. */

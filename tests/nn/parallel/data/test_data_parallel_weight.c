@@ -101,6 +101,66 @@ static void misuse_no_weight_for_inputs_that_disagree(void **state)
     ht_release(net);
 }
 
+static ht_value *joined_forward(ht_module *self, ht_value *inputs)
+{
+    ht_module **net = ht_module_data(self);
+    ht_tensor *both[] = {ht_value_as_tensor(ht_value_at(inputs, 0)),
+                         ht_value_as_tensor(ht_value_at(inputs, 1))};
+
+    return ht_value_tensor(ht_forward(*net, ht_concatenate(2, both, 0)));
+}
+
+static const ht_module_type joined_type = {.name = "joined", .forward_value = joined_forward};
+
+/* The gradient of a batch in two inputs, or in two forward passes; `first` rows come first. */
+static void gradient_of_parts(ht_averaging averaging, bool passes, int64_t first, double grad[OUT])
+{
+    ht_data_parallel_options options = ht_data_parallel_options_default();
+    ht_module *self = ht_module_new(sizeof(ht_module *), &joined_type), *dp;
+    ht_module **net = ht_module_data(self);
+    ht_tensor *none = ht_narrow(batch_rows(0, 1), 0, 0, 0);
+    ht_tensor *in[] = {first > 0 ? batch_rows(0, first) : none,
+                       first < 4 ? batch_rows(first, 4 - first) : none};
+    ht_value *outputs[2];
+    ht_tensor *y;
+
+    ht_module_add(self, "net", net, new_net(3));
+    options.averaging = averaging;
+    dp = ht_nn_data_parallel_ext(self, HT_COMM_WORLD, NULL, &options);
+    for (int i = 0; i < 2; i++)
+        outputs[i] = passes || i == 0
+                         ? ht_forward_value(
+                               dp, ht_value_tensors(2, passes ? (ht_tensor *[]){in[i], none} : in))
+                         : NULL;
+    y = ht_value_as_tensor(outputs[0]);
+    if (passes)
+        y = ht_concatenate(2, (ht_tensor *[]){y, ht_value_as_tensor(outputs[1])}, 0);
+    assert_int_equal(ht_backward(ht_nll_loss(y, batch_classes(0, 4), HT_MEAN)), HT_SUCCESS);
+    y = ht_tensor_grad(ht_module_find_parameter(self, "net.shift"));
+    assert_non_null(y);
+    memcpy(grad, ht_test_data(y), OUT * sizeof *grad);
+    ht_release(dp);
+    ht_release(self);
+}
+
+/* A rank whose batch is in another input, or in another forward pass, has rows. */
+static void a_first_or_last_part_without_rows(void **state)
+{
+    double grad[OUT], expected[OUT];
+
+    (void)state;
+    for (int averaging = HT_AVERAGE_MEAN; averaging <= HT_AVERAGE_SUM; averaging++) {
+        for (int passes = 0; passes < 2; passes++) {
+            gradient_of_parts(averaging, passes, 2, expected);
+            for (int64_t first = 0; first <= 4; first += 4) {
+                gradient_of_parts(averaging, passes, first, grad);
+                for (int i = 0; i < OUT; i++)
+                    assert_true(fabs(grad[i] - expected[i]) <= 1e-12);
+            }
+        }
+    }
+}
+
 /* Some parameters by name: those of fc2, or the others. */
 static ht_value *list_of(ht_module *net, bool fc2)
 {
@@ -263,4 +323,5 @@ HT_TEST_SUITE(test_data_parallel_weight, cmocka_unit_test(test_an_optimizer_of_a
               cmocka_unit_test(weights_of_part_of_the_passes_in_a_join),
               cmocka_unit_test(test_a_weight_for_inputs_that_disagree),
               cmocka_unit_test(test_a_mean_needs_no_weight),
+              cmocka_unit_test(a_first_or_last_part_without_rows),
               cmocka_unit_test(misuse_no_weight_for_inputs_that_disagree));
