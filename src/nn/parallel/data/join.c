@@ -200,7 +200,8 @@ static ht_status shadow_all(ht_data_parallel *dp, int64_t *passes)
 }
 
 /* A rank that shadowed nothing was there to the end: its model, state of optimizers included, goes
- * to all. When no rank shadowed anything they are equal already. */
+ * to all. When no rank shadowed anything they are equal already. Gradients are zeroed in any case:
+ * the numbers of batches do not decide what the next pass adds to. */
 static ht_status equalise(ht_data_parallel *dp, int64_t shadowed)
 {
     int64_t least[2] = {shadowed == 0 ? dp->comm->rank : dp->comm->size, -shadowed};
@@ -208,10 +209,10 @@ static ht_status equalise(ht_data_parallel *dp, int64_t shadowed)
                                               "ht_data_parallel_join: asking whose model is the "
                                               "latest");
 
+    for (int i = 0; i < dp->reducer->count && status == HT_SUCCESS; i++)
+        ht__reducer_forget(&dp->reducer->params[i]);
     if (status != HT_SUCCESS || least[1] == 0)
         return status;
-    for (int i = 0; i < dp->reducer->count; i++)
-        ht__reducer_forget(&dp->reducer->params[i]);
     dp->buffers_current = true;
     return ht__dp_broadcast_state(dp->module, dp->comm, dp->optimizer_count, dp->optimizers,
                                   (int)least[0]);

@@ -53,6 +53,29 @@ static void join_with_two_optimizers(void **state)
     ht_release(two[1]);
 }
 
+/* Whether ranks made different numbers of steps or not. */
+static void join_zeroes_gradients(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, SGD);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, way & 1);
+        const int steps = way & 2 ? 1 + ht_test_rank : 2;
+
+        ht_data_parallel_join_begin(dp, NULL);
+        for (int step = 0; step < steps; step++) {
+            assert_int_equal(backward_rows(dp, 9 * step, 4), HT_SUCCESS);
+            assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        }
+        assert_int_equal(ht_data_parallel_join_end(dp), HT_SUCCESS);
+        assert_null(ht_tensor_grad(ht_module_find_parameter(net, "fc1.weight")));
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+}
+
 /* Rank r makes r + 1 steps and writes its buffer in each: in step s, rank s is the lowest that has
  * data, and its value of the step before counts. */
 static void join_takes_buffers_from_ranks_with_data(void **state)
@@ -331,6 +354,7 @@ static void another_wrapper_trains_during_a_join(void **state)
 
 HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimizers),
               cmocka_unit_test(join_takes_buffers_from_ranks_with_data),
+              cmocka_unit_test(join_zeroes_gradients),
               cmocka_unit_test(join_passes_on_a_request_to_stop),
               cmocka_unit_test(another_wrapper_trains_during_a_join),
               cmocka_unit_test(join_throwing_ends_all_loops_at_one_step),
