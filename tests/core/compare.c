@@ -114,6 +114,36 @@ static void train(int steps, bool blocking)
     ht_release(net);
 }
 
+static ht_tensor *trained(ht_tensor *x)
+{
+    ht_tensor_set_requires_grad(x, true);
+    return x;
+}
+
+/* Gradients of split batches of two rows: the last of three ranks has none. */
+static void pass_without_rows(void)
+{
+    const int64_t nine = 9;
+    ht_tensor *x, *image, *weights[4], *y[4];
+
+    ht_use_comm(HT_COMM_WORLD);
+    x = trained(ht_ones(HT_SHAPE(2, 3, 4), HT_FLOAT32, 0));
+    image = trained(ht_ones(HT_SHAPE(2, 4, 5, 5), HT_FLOAT32, 0));
+    weights[0] = trained(ht_ones(HT_SHAPE(9, 4), HT_FLOAT32, HT_NONE));
+    weights[1] = trained(ht_ones(HT_SHAPE(9, 3), HT_FLOAT32, HT_NONE));
+    weights[2] = trained(ht_ones(HT_SHAPE(9), HT_FLOAT32, HT_NONE));
+    weights[3] = trained(ht_zeros(HT_SHAPE(9), HT_FLOAT32, HT_NONE));
+    y[0] = ht_scaled_dot_product_attention(x, x, x);
+    y[1] = ht_linear(x, weights[0], weights[2]);
+    y[1] = ht_layer_norm(y[1], 1, &nine, weights[2], weights[3], 1e-5);
+    y[2] = ht_conv2d(image, trained(ht_ones(HT_SHAPE(2, 4, 3, 3), HT_FLOAT32, HT_NONE)), NULL,
+                     NULL);
+    y[3] = ht_gru(ht_transpose(x, 0, 1), 4, weights, NULL, NULL, NULL);
+    for (int i = 0; i < 4; i++)
+        ht_backward(ht_sum(y[i], HT_NONE));
+    ht_item(ht_sum(ht_tensor_grad(x), HT_NONE));
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -134,6 +164,8 @@ int main(int argc, char **argv)
         train(ht_comm_rank(HT_COMM_WORLD) == 0 ? 2 : 3, true);
     else if (strcmp(how, "steps unseen") == 0)
         train(ht_comm_rank(HT_COMM_WORLD) == 0 ? 2 : 3, false);
+    else if (strcmp(how, "rowless") == 0)
+        pass_without_rows();
     else if (strcmp(how, "part") == 0)
         differ_in_part();
     else if (strncmp(how, "logically ", 10) == 0)

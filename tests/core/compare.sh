@@ -100,6 +100,7 @@ fi
 succeeds 'equal calls' 3 env HT_DEBUG_COLLECTIVE=1 "$program" equal
 succeeds 'training' 3 env HT_DEBUG_COLLECTIVE=1 "$program" train
 succeeds 'training by messages' 3 env HT_DEBUG_COLLECTIVE=1 HT_EXCHANGE=messages "$program" train
+succeeds 'gradients of a rank without rows' 3 env HT_DEBUG_COLLECTIVE=1 "$program" rowless
 succeeds 'a variable that one rank has' 1 env HT_DEBUG_COLLECTIVE=1 "$program" equal : -n 2 "$program" equal
 
 # An error that MPI finds is reported by libht, not by MPI.

@@ -81,8 +81,8 @@ static bool make_grads(ht_node *node, ht_tensor *const in[], ht_tensor *dy, ht_t
             grads[i] = ht__parameter_grad(WHAT, node, MASK, dy, dy->body->dtype);
         else
             grads[i] = ht__input_grad(WHAT, node, i, dy);
-        if (grads[i] == NULL ||
-            ((i == MASK || in[QUERY]->body->lsize == 0) && ht_fill_(grads[i], 0.0) != HT_SUCCESS))
+        if (grads[i] == NULL || ((i == MASK || in[QUERY]->body->lsize == 0) &&
+                                 ht__fill_local(WHAT, grads[i]->body, HT_NUM(0)) != HT_SUCCESS))
             return false;
     }
     return true;
