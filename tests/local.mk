@@ -189,6 +189,7 @@ nn_tests = \
 	tests/nn/layers/test_batch_norm.c \
 	tests/nn/layers/test_dropout_family.c \
 	tests/nn/layers/test_layers.c \
+	tests/nn/layers/test_split_batches.c \
 	tests/nn/layers/test_sync_batch_norm.c \
 	tests/nn/module/hooks/test_backward_hooks.c \
 	tests/nn/module/hooks/test_state_hooks.c \

@@ -134,8 +134,8 @@ ht_tensor *ht_conv2d(ht_tensor *x, ht_tensor *weight, ht_tensor *bias,
     ht_node *node;
 
     if (x != NULL && x->body->ndim == 3) /* one sample */
-        return ht_squeeze(ht_conv2d(ht__sample_batch("ht_conv2d", "x", x), weight, bias, options),
-                          0);
+        return ht_squeeze(
+            ht_conv2d(ht__sample_batch("ht_conv2d", "x", x, weight), weight, bias, options), 0);
     if (!HT_PREPARE("ht_conv2d", rules, in) ||
         HT_CHECK_OPTIONS(in[X]->body->comm, "ht_conv2d", &o, ht_conv2d_options) != HT_SUCCESS ||
         !check_groups(in[X], in[WEIGHT], o.groups) ||

@@ -68,19 +68,19 @@ static const char *axes_str(const char *axes, char *text, size_t size)
 }
 
 /* Layers have process-local parameters, which a split input does not meet. */
-static bool check_place(const operands *o, int i)
+bool ht__check_place(const char *what, const char *first, const ht_tensor *x, const char *name,
+                     const ht_tensor *it)
 {
-    const char *first = o->rules[0].name, *name = o->rules[i].name;
-    ht_comm *of_first = o->in[0]->body->comm, *of_it = o->in[i]->body->comm;
+    ht_comm *of_first = x->body->comm, *of_it = it->body->comm;
     char local[64];
 
     if (of_first->size == of_it->size)
-        return ht__check_together_as(o->what, first, o->in[0], name, o->in[i]);
+        return ht__check_together_as(what, first, x, name, it);
     snprintf(local, sizeof local, "ht_tensor_local%s%s%s",
              of_first->size > of_it->size ? "(" : " of it",
              of_first->size > of_it->size ? first : "", of_first->size > of_it->size ? ")" : "");
     HT_FAIL(of_first->size > of_it->size ? of_first : of_it, HT_ERR_COMM,
-            "%s: %s is on %d rank%s, %s on %d; pass %s, the part of this rank", o->what, first,
+            "%s: %s is on %d rank%s, %s on %d; pass %s, the part of this rank", what, first,
             of_first->size, of_first->size > 1 ? "s" : "", name, of_it->size, local);
     return false;
 }
@@ -164,8 +164,11 @@ static bool check_split(const operands *o, int i)
     return false;
 }
 
-ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x)
+ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x,
+                            const ht_tensor *weight)
 {
+    if (weight != NULL && !ht__check_place(what, name, x, "weight", weight))
+        return NULL;
     if (x->body->split == HT_NONE)
         return ht_expand_dims(x, 0);
     HT_FAIL(x->body->comm, HT_ERR_ARGUMENT,
@@ -214,9 +217,8 @@ static bool check_lengths(operands *o, int i)
 
 static bool check(operands *o, int i)
 {
-    return (i == 0 || check_place(o, i)) && check_dtype(o, i) &&
-           (o->rules[i].axes == NULL || check_ndim(o, i)) && check_split(o, i) &&
-           (o->rules[i].axes == NULL || check_lengths(o, i));
+    return check_dtype(o, i) && (o->rules[i].axes == NULL || check_ndim(o, i)) &&
+           check_split(o, i) && (o->rules[i].axes == NULL || check_lengths(o, i));
 }
 
 ht_tensor *ht__wide(ht_tensor *x)
@@ -261,6 +263,10 @@ bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_
     o.in = in;
     o.comm = in[0]->body->comm;
     o.known = 0; /* no length yet */
+    for (int i = 1; i < count; i++) {
+        if (in[i] != NULL && !ht__check_place(what, rules[0].name, in[0], rules[i].name, in[i]))
+            return false;
+    }
     for (int i = 0; i < count; i++) {
         if (in[i] != NULL && !check(&o, i))
             return false;

@@ -62,9 +62,15 @@ bool ht__prepare(const char *what, const ht_operand_rule rules[], int count, ht_
 /* x, or float32 for 16 bits: its result is rounded once, by ht_astype. Scoped; NULL after an error. */
 ht_tensor *ht__wide(ht_tensor *x);
 
-/* One sample x as a batch of one. NULL after HT_ERR_ARGUMENT if x has a split: no axis of it is that
- * of a batch. */
-ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x);
+/* An error unless the operands `first` and `name`, x and it, are on the same ranks and one device.
+ * Checked before splits: another split of x would not make it process-local. */
+bool ht__check_place(const char *what, const char *first, const ht_tensor *x, const char *name,
+                     const ht_tensor *it);
+
+/* One sample x as a batch of one. NULL after an error: HT_ERR_COMM if weight, which may be NULL, is
+ * on other ranks, HT_ERR_ARGUMENT if x has a split, because no axis of it is that of a batch. */
+ht_tensor *ht__sample_batch(const char *what, const char *name, ht_tensor *x,
+                            const ht_tensor *weight);
 
 /* x in a layout, itself where it has that. Scoped; NULL after an error. */
 ht_tensor *ht__laid_out(ht_tensor *x, ht_operand_layout layout);

@@ -272,32 +272,7 @@ static void test_misuse(void **state)
     ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
 }
 
-/* A split batch does not meet the process-local parameters of a layer; the part of this rank does.
- */
-static void misuse_a_split_batch(void **state)
-{
-    int64_t shape[] = {8, 2};
-    ht_module *layer = ht_nn_linear(2, 3);
-    ht_tensor *x = ht_ones(2, shape, HT_FLOAT32, 0);
-    char expected[128];
-
-    (void)state;
-    if (ht_test_size > 1) {
-        snprintf(expected, sizeof expected,
-                 "ht_linear: x is on %d ranks, weight on 1; pass ht_tensor_local(x), the part of "
-                 "this rank",
-                 ht_test_size);
-        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
-        assert_null(ht_forward(layer, x));
-        nn_assert_error(expected);
-        ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
-    }
-    assert_non_null(ht_forward(layer, ht_tensor_local(x)));
-    ht_release(layer);
-}
-
-HT_TEST_SUITE(test_layers, cmocka_unit_test(misuse_a_split_batch),
-              cmocka_unit_test(test_initialisation),
+HT_TEST_SUITE(test_layers, cmocka_unit_test(test_initialisation),
               cmocka_unit_test(test_initialisation_is_seeded),
               cmocka_unit_test(test_kaiming_uniform), cmocka_unit_test(test_uniform),
               cmocka_unit_test(test_dropout_statistics),

@@ -41,11 +41,12 @@ static bool take_state(const char *what, const ht_tensor *x, bool batched, const
 }
 
 /* x as (1, N, in). */
-static ht_tensor *take_x(const char *what, ht_tensor *x)
+static ht_tensor *take_x(const char *what, ht_tensor *x, const ht_tensor *weight_ih)
 {
     const ht_body *body;
 
-    if (HT_IS_NULL(x, what, "x"))
+    if (HT_IS_NULL(x, what, "x") ||
+        (weight_ih != NULL && !ht__check_place(what, "x", x, "weight_ih", weight_ih)))
         return NULL;
     body = x->body;
     if (body->ndim != 1 && body->ndim != 2) {
@@ -80,7 +81,7 @@ static ht_tensor *run(const char *what, ht_cell cell, ht_tensor *x, ht_tensor *h
     int64_t features[2];
     ht_tensor *next;
 
-    x = take_x(what, x);
+    x = take_x(what, x, weights[HT_W_IH]);
     if (x == NULL || !ht__recurrent_weights(what, cell, &x, weights, features) ||
         !take_state(what, x, batched, "h", features[1], &h) ||
         (lstm && !take_state(what, x, batched, "c", features[0], &c)))

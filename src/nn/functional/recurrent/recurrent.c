@@ -58,6 +58,14 @@ static bool check_x(const network *net, const ht_tensor *x)
     return true;
 }
 
+static bool check_weights(const network *net, const ht_tensor *x)
+{
+    if (net->weights == NULL)
+        return REFUSE(x, HT_ERR_ARGUMENT, "%s: weights is NULL", net->what);
+    return net->weights[HT_W_IH] == NULL ||
+           ht__check_place(net->what, "x", x, "weight_ih", net->weights[HT_W_IH]);
+}
+
 static bool check_options(const network *net, const ht_tensor *x, int count)
 {
     const ht_recurrent_options *o = &net->options;
@@ -305,12 +313,9 @@ static ht_tensor *call(network net, ht_tensor *x, int count, const ht_recurrent_
     net.inputs = inputs != NULL ? *inputs : ht_recurrent_inputs_default();
     net.directions = net.options.bidirectional ? 2 : 1;
     net.per_cell = 2 + 2 * net.options.bias + (net.options.proj_size > 0);
-    if (HT_IS_NULL(x, net.what, "x") || !check_options(&net, x, count) || !check_x(&net, x))
+    if (HT_IS_NULL(x, net.what, "x") || !check_options(&net, x, count) || !check_weights(&net, x) ||
+        !check_x(&net, x))
         return NULL;
-    if (net.weights == NULL) {
-        HT_FAIL(x->body->comm, HT_ERR_ARGUMENT, "%s: weights is NULL", net.what);
-        return NULL;
-    }
     net.batched = x->body->ndim == 3;
     return run(&net, x, h_n, c_n);
 }

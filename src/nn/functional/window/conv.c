@@ -90,7 +90,7 @@ static ht_tensor *conv(const char *what, int spatial, ht_tensor *x, ht_tensor *w
 
     if (x != NULL && x->body->ndim == 1 + spatial) /* one sample */
         return ht__without_base(ht_squeeze(
-            conv(what, spatial, ht__sample_batch(what, "x", x), weight, bias, options), 0));
+            conv(what, spatial, ht__sample_batch(what, "x", x, weight), weight, bias, options), 0));
     if (!ht__conv_prepare(what, spatial, false, in, &o))
         return NULL;
     in[HT_CONV_X] = ht__window_pad(what, in[HT_CONV_X], in[HT_CONV_WEIGHT]->body->shape + 2,

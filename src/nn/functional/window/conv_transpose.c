@@ -199,7 +199,7 @@ static ht_tensor *conv_transpose(const char *what, int spatial, ht_tensor *x, ht
     ht_tensor *in[HT_CONV_OPERANDS] = {x, weight, bias}, *y;
 
     if (x != NULL && x->body->ndim == 1 + spatial) { /* one sample */
-        x = ht__sample_batch(what, "x", x);
+        x = ht__sample_batch(what, "x", x, weight);
         return ht__without_base(
             ht_squeeze(conv_transpose(what, spatial, x, weight, bias, options), 0));
     }

@@ -13,7 +13,7 @@ ht_tensor *ht__as_batch(const char *what, const char *name, ht_tensor *x, int ax
     if (x->body->ndim == axes)
         return x;
     if (x->body->ndim == axes - 1)
-        return split == HT_SPLIT_ANY ? ht_expand_dims(x, 0) : ht__sample_batch(what, name, x);
+        return split == HT_SPLIT_ANY ? ht_expand_dims(x, 0) : ht__sample_batch(what, name, x, NULL);
     HT_FAIL(x->body->comm, HT_ERR_SHAPE, "%s: %s is %s, expected %d or %d axes", what, name,
             ht__shape_str(x->body->ndim, x->body->shape), axes - 1, axes);
     return NULL;
