@@ -59,8 +59,7 @@ static ht_status renew_buffers(ht_data_parallel *dp)
 }
 
 /* The weight that the program set, or else the rows of the inputs. Inputs that disagree are an
- * error of the backward pass: until then a weight may be set. Under the other averages it only
- * counts whether any input has rows. */
+ * error of the backward pass: until then a weight may be set. Other averages only tell 0 apart. */
 static double take_weight(ht_data_parallel *dp)
 {
     double weight = dp->weight;
