@@ -45,8 +45,27 @@ CALL(multi_kink,
 CALL(multilabel_kink,
      ht_multilabel_margin_loss(x, ht_reshape(local(V(0, -1, 0), HT_INT64), HT_SHAPE(1, 3)), HT_SUM))
 CALL(gelu, ht_gelu_tanh(x))
+CALL(cosine_wide,
+     ht_cosine_embedding_loss(x, x, ht_ones(HT_SHAPE(1), HT_INT64, HT_LOCAL), 0, HT_NO_REDUCTION))
+CALL(similarity_zero, ht_cosine_similarity(x, local(V(300, 300), HT_FLOAT16), 0, 1e-8))
+CALL(similarity_wide, ht_cosine_similarity(x, local(V(300, 300), HT_FLOAT16), 0, 1e-8))
+CALL(response_wide, ht_local_response_norm(x, 2, 1e-4, 0.75, 1))
+CALL(gaussian_wide, ht_gaussian_nll_loss(x, local(V(0), HT_FLOAT16), local(V(1000), HT_FLOAT16),
+                                         false, 1e-6, HT_NO_REDUCTION))
+CALL(multi_wide, ht_multi_margin_loss(x, ht_zeros(HT_SHAPE(1), HT_INT64, HT_LOCAL), 2, 0, NULL,
+                                      HT_NO_REDUCTION))
 CALL(adaptive_2, ht_adaptive_avg_pool(x, (const int64_t[]){2}))
 CALL(adaptive_3, ht_adaptive_avg_pool(x, (const int64_t[]){3}))
+
+static ht_tensor *poisson(ht_tensor *x)
+{
+    ht_poisson_nll_options options = ht_poisson_nll_options_default();
+
+    options.log_input = false;
+    options.reduction = HT_NO_REDUCTION;
+    return ht_poisson_nll_loss(x, local(V(1), HT_FLOAT16), &options);
+}
+CALL(poisson_zero, poisson(x))
 
 static ht_tensor *triplet(ht_tensor *x, double p, double positive, double negative)
 {
@@ -108,6 +127,16 @@ static const limit limits[] = {
     ROW(multilabel_kink, HT_FLOAT64, 2, {1, 3}, {1, 0, 0}, {0}, {0, 0, 0}, 0),
     ROW(triplet_equal, HT_FLOAT64, 1, {2}, {1, 2}, {.5}, {1, 0}, 0),
     ROW(triplet_kink, HT_FLOAT64, 1, {2}, {1, 2}, {0}, {0, 0}, 0),
+    ROW(cosine_wide, HT_FLOAT16, 2, {1, 3}, {300, 300, 300}, {0}, {0, 0, 0}, 1e-6),
+    ROW(similarity_zero, HT_FLOAT16, 1, {2}, {0, 0}, {0}, {INF, INF}, 0),
+    ROW(similarity_wide, HT_FLOAT16, 1, {2}, {300, 0}, {.70703125}, {0, .00235748291015625}, 1e-6),
+    ROW(response_wide, HT_FLOAT16, 3, {1, 2, 1}, {300, 300}, {83.5625, 53.34375},
+        {-.183349609375, .05780029296875}, 2e-4),
+    ROW(lp_zeros, HT_FLOAT16, 3, {1, 1, 4}, {300, 300, 3, 4}, {424.25, 5},
+        {.70703125, .70703125, .60009765625, .7998046875}, 0),
+    ROW(gaussian_wide, HT_FLOAT16, 1, {1}, {300}, {48.46875}, {.300048828125}, 0),
+    ROW(poisson_zero, HT_FLOAT16, 1, {1}, {0}, {18.421875}, {-INF}, 0),
+    ROW(multi_wide, HT_FLOAT16, 2, {1, 4}, {0, 300, 0, 0}, {22496}, {-150, 150, 0, 0}, 0),
     ROW(gelu, HT_FLOAT16, 1, {3}, {1, 300, -300}, {.84130859375, 300, 0}, {1.0830078125, 1, 0}, 0),
     ROW(lp_zeros, HT_FLOAT64, 3, {1, 1, 4}, {0, 0, 3, 4}, {0, 5}, {0, 0, .6, .8}, 1e-14),
     ROW(average_wide, HT_FLOAT64, 3, {1, 1, 3}, {1, 2, 3}, {2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}, 1e-15),

@@ -48,6 +48,7 @@ static bool prepare(const char *what, ht_tensor *in[OPERANDS])
 ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double eps)
 {
     ht_tensor *in[OPERANDS] = {x1, x2};
+    ht_dtype dtype;
 
     if (!prepare("ht_cosine_similarity", in))
         return NULL;
@@ -56,9 +57,12 @@ ht_tensor *ht_cosine_similarity(ht_tensor *x1, ht_tensor *x2, int axis, double e
                                     eps);
     if (!ht__check_axis_of("ht_cosine_similarity", "axis", "x1", in[X1], &axis))
         return NULL;
-    for (int i = 0; i < OPERANDS; i++)
+    dtype = ht_promote_types(in[X1]->body->dtype, in[X2]->body->dtype);
+    for (int i = 0; i < OPERANDS; i++) {
+        in[i] = ht__wide(in[i]);
         in[i] = ht_div(in[i], ht_maximum(ht_vector_norm(in[i], 2, axis, true), ht_scalar(eps)));
-    return ht_sum(ht_mul(in[X1], in[X2]), axis);
+    }
+    return ht_astype(ht_sum(ht_mul(in[X1], in[X2]), axis), dtype);
 }
 
 bool ht__distance_check_order(const char *what, const ht_tensor *x, double p)

@@ -107,7 +107,8 @@ ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double m
     if (!check_classes(what, in[TARGET], 0, classes))
         return NULL;
     own = ht_eq(classes_of(in[X]->body, classes), ht_expand_dims(in[TARGET], -1));
-    losses = ht_mean(margins(in[X], own, p, margin, in[WEIGHT]), -1);
+    losses = ht_mean(margins(ht__wide(in[X]), own, p, margin, in[WEIGHT]), -1);
+    losses = ht_astype(losses, in[X]->body->dtype);
     return ht__reduce_losses(losses, reduction);
 }
 

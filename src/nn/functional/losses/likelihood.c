@@ -55,17 +55,19 @@ ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
     const char *what = "ht_poisson_nll_loss";
     const ht_poisson_nll_options o = options != NULL ? *options : ht_poisson_nll_options_default();
     ht_tensor *in[] = {x, target}, *loss;
+    ht_dtype dtype;
 
     if (!prepare(what, in, o.reduction) ||
         HT_CHECK_OPTIONS(in[0]->body->comm, what, &o, ht_poisson_nll_options) != HT_SUCCESS ||
         !ht__check_parameter(what, in[0], o.eps >= 0, "eps", o.eps, "at least 0"))
         return NULL;
-    x = in[0], target = in[1];
+    dtype = ht_promote_types(in[0]->body->dtype, in[1]->body->dtype);
+    x = ht__wide(in[0]), target = ht__wide(in[1]);
     loss = o.log_input ? ht_sub(ht_exp(x), ht_mul(target, x))
                        : ht_sub(x, ht_mul(target, ht_log(ht_add_scalar(x, o.eps))));
     if (o.full)
         loss = ht_add(loss, stirling(target));
-    return ht__reduce_losses(loss, o.reduction);
+    return ht__reduce_losses(ht_astype(loss, dtype), o.reduction);
 }
 
 /* Whether y broadcasts to x, along at most `most` of its axes. */
@@ -133,6 +135,7 @@ ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tensor *var,
 {
     const char *what = "ht_gaussian_nll_loss";
     ht_tensor *in[] = {x, target, var}, *difference, *losses;
+    ht_dtype dtype;
 
     if (!HT_PREPARE(what, rules, in) || !ht__check_reduction(what, in[0], reduction) ||
         !check_target(what, in[0]->body, in[1]->body) ||
@@ -141,14 +144,17 @@ ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tensor *var,
     var = variances(what, in[0]->body, in[2]);
     if (var == NULL || !check_positive(what, var))
         return NULL;
+    dtype = ht_promote_types(in[0]->body->dtype,
+                             ht_promote_types(in[1]->body->dtype, var->body->dtype));
+    var = ht__wide(var);
     /* max(var, eps), whose gradient is that of var everywhere. */
     var = ht_add(var, ht_sub(ht_clip(ht_detach(var), eps, INFINITY), ht_detach(var)));
-    difference = ht_sub(in[0], in[1]);
+    difference = ht_sub(ht__wide(in[0]), ht__wide(in[1]));
     losses = ht_add(ht_log(var), ht_div(ht_mul(difference, difference), var));
     losses = ht_mul_scalar(losses, 0.5);
     if (full)
         losses = ht_add_scalar(losses, 0.5 * log(2 * M_PI));
-    return ht__reduce_losses(losses, reduction);
+    return ht__reduce_losses(ht_astype(losses, dtype), reduction);
 }
 
 /* t log t, 0 for 0. */

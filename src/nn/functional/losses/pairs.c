@@ -110,15 +110,17 @@ ht_tensor *ht_cosine_embedding_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *tar
 {
     const char *what = "ht_cosine_embedding_loss";
     ht_tensor *in[] = {x1, x2, target}, *cos, *near, *far;
+    ht_dtype dtype;
 
     if (!HT_PREPARE(what, pair_rules, in) || !ht__check_reduction(what, in[0], reduction) ||
         !check_rows(what, in))
         return NULL;
-    cos = cosine(in[FIRST], in[SECOND]);
+    dtype = ht_promote_types(in[FIRST]->body->dtype, in[SECOND]->body->dtype);
+    cos = cosine(ht__wide(in[FIRST]), ht__wide(in[SECOND]));
     near = ht_where(ht_eq(in[THIRD], ht_scalar(1)), ht_sub(ht_scalar(1), cos), ht_scalar(0));
     far = ht_where(ht_eq(in[THIRD], ht_scalar(-1)), ht_relu(ht_sub_scalar(cos, margin)),
                    ht_scalar(0));
-    return ht__reduce_losses(ht_add(near, far), reduction);
+    return ht__reduce_losses(ht_astype(ht_add(near, far), dtype), reduction);
 }
 
 ht_triplet_margin_options ht_triplet_margin_options_default(void)

@@ -30,7 +30,7 @@ static ht_tensor *windows(ht_tensor *squares, int64_t size)
 
 ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, double beta, double k)
 {
-    ht_tensor *base, *y;
+    ht_tensor *base, *wide;
 
     if (!HT_PREPARE("ht_local_response_norm", rules, &x))
         return NULL;
@@ -40,7 +40,7 @@ ht_tensor *ht_local_response_norm(ht_tensor *x, int64_t size, double alpha, doub
         return NULL;
     }
     HT_NAMED("ht_local_response_norm");
-    base = ht_mul_scalar(windows(ht_square(x), size), alpha / (double)size);
-    y = ht_div(x, ht_pow(ht_add_scalar(base, k), ht_scalar(beta)));
-    return y;
+    wide = ht__wide(x);
+    base = ht_mul_scalar(windows(ht_square(wide), size), alpha / (double)size);
+    return ht_astype(ht_div(wide, ht_pow(ht_add_scalar(base, k), ht_scalar(beta))), x->body->dtype);
 }

@@ -48,13 +48,12 @@ static ht_tensor *inverse_counts(const ht_tensor *x, int axis, const ht_axis_win
     return y;
 }
 
+/* x: of at least 32 bits. */
 static ht_tensor *average(ht_tensor *x, const ht_axis_windows windows[],
                           const ht_pool_options *options)
 {
-    const int spatial = x->body->ndim - 2;
-    const ht_dtype dtype = x->body->dtype;
+    const int spatial = x != NULL ? x->body->ndim - 2 : 0;
 
-    x = ht__wide(x);
     for (int i = 0; i < spatial && x != NULL; i++) {
         ht_tensor *inverse = NULL;
 
@@ -64,9 +63,7 @@ static ht_tensor *average(ht_tensor *x, const ht_axis_windows windows[],
         x = ht_sum(ht__axis_windows(x, 2 + i, &windows[i], 0), 3 + i);
         x = inverse != NULL ? ht_mul(x, inverse) : x;
     }
-    if (options->divisor_override != 0)
-        x = ht_div_scalar(x, (double)options->divisor_override);
-    return ht_astype(x, dtype);
+    return options->divisor_override != 0 ? ht_div_scalar(x, (double)options->divisor_override) : x;
 }
 
 static bool check_no_dilation(const char *what, const ht_tensor *x, const ht_pool_options *options)
@@ -88,7 +85,7 @@ ht_tensor *ht_avg_pool(ht_tensor *x, const ht_pool_options *options)
 
     return ht__pool_windows("ht_avg_pool", &x, &o, 0, windows) &&
                    check_no_dilation("ht_avg_pool", x, &o)
-               ? average(x, windows, &o)
+               ? ht_astype(average(ht__wide(x), windows, &o), x->body->dtype)
                : NULL;
 }
 
@@ -106,6 +103,7 @@ ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
     ht_pool_options o = options_or_default(options);
     ht_axis_windows windows[3];
     double elements = 1;
+    ht_tensor *mean;
 
     o.count_include_pad = true;
     o.divisor_override = 0;
@@ -120,7 +118,6 @@ ht_tensor *ht_lp_pool(ht_tensor *x, double p, const ht_pool_options *options)
                 "ht_lp_pool: p is %g, expected neither 0 nor NaN, and padding of 0", p);
         return NULL;
     }
-    x = ht_pow(x, ht_scalar(p));
-    x = x != NULL ? average(x, windows, &o) : NULL;
-    return root(ht_mul_scalar(x, elements), p);
+    mean = average(ht_pow(ht__wide(x), ht_scalar(p)), windows, &o);
+    return ht_astype(root(ht_mul_scalar(mean, elements), p), x->body->dtype);
 }
