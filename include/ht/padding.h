@@ -32,7 +32,8 @@ typedef enum ht_pad_mode {
  * widths: count numbers, a pair for each of the last count / 2 axes: widths[2 i] elements go before
  *   x and widths[2 i + 1] after it. Negative ones cut elements off. torch.nn.functional.pad takes
  *   the pairs from the last axis on.
- * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length.
+ * mode: HT_PAD_REFLECT is at most the length less 1 on a side, HT_PAD_CIRCULAR at most the length
+ *   that negative widths leave.
  * value: the constant, converted to the dtype of x like a number that fills it (ht/number.h).
  * Result: a copy, split as x. The slabs are those of x, or balanced ones (ht_balance) if the split
  * axis is padded. If HT_PAD_CONSTANT or HT_PAD_CIRCULAR only cut elements off there, each rank
@@ -92,6 +93,8 @@ HT_API ht_upsample_options ht_upsample_options_default(void);
 
 /* Returns x with the axes after the channels resized.
  *
+ * PyTorch's HT_UPSAMPLE_NEAREST differs for (N, C, H, W) and a scale that is not the ratio of the
+ * lengths: it copies an axis of equal lengths, and doubles each element for twice the length.
  * x: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating.
  * options: the length or the scale of each axis after the channels, and the mode; not NULL.
  * Result: split as x; balanced along a split axis that is resized.

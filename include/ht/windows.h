@@ -179,9 +179,10 @@ HT_API ht_fractional_options ht_fractional_options_default(void);
 HT_API ht_tensor *ht_fractional_max_pool(ht_tensor *x, ht_tensor *samples,
                                          const ht_fractional_options *options, ht_tensor **indices);
 
-/* (sum x^p)^(1 / p) over windows of x. A fractional power of a negative number is NaN.
+/* (mean x^p times the elements of a kernel)^(1 / p) over windows of x: (sum x^p)^(1 / p), unless
+ * ceil_mode makes a window end outside. A fractional power of a negative number is NaN.
  *
- * The gradient is 0 where the sum is 0.
+ * The gradient is 0 where the mean is 0.
  * p: neither 0 nor NaN.
  * options: the windows, without padding; those of means are not read.
  * Errors: those of ht_avg_pool.
