@@ -3,8 +3,9 @@
  * Schedules of the learning rate. A schedule sets the rate of all groups of its optimizer when it
  * is made, and again at each ht_scheduler_step, usually once an epoch. It starts from the rate that
  * the group has, so that several schedules can be combined. Below, lr is the rate that a group has,
- * and initial lr the one that it had when its first schedule was made. All groups share the
- * arguments of a schedule, of which PyTorch takes lists, too.
+ * and initial lr the one that it had when its first schedule was made, or the one that
+ * ht_optim_one_cycle_lr set last. All groups share the arguments of a schedule, of which PyTorch
+ * takes lists, too.
  *
  * Not collective: under a data-parallel wrapper every rank has its own schedule, and all step
  * theirs at the same point.
@@ -78,7 +79,8 @@ HT_API ht_scheduler *ht_optim_exponential_lr(ht_optimizer *optimizer, double gam
 
 /* Makes a schedule with lr = eta_min + (initial lr - eta_min) (1 + cos(pi epoch / t_max)) / 2.
  *
- * After t_max epochs the rate rises again.
+ * After t_max epochs the rate rises again. At a milestone of ht_optim_sequential_lr it begins with
+ * initial lr itself; PyTorch computes the formula there and rounds it.
  *
  * optimizer: retained.
  * t_max: in epochs, at least 1.
@@ -226,7 +228,8 @@ typedef struct ht_one_cycle_lr_options {
 HT_API ht_one_cycle_lr_options ht_one_cycle_lr_options_default(void);
 
 /* Raises the rate to max_lr and lowers it again within total_steps steps. Step it after each batch.
- * The constructor sets the first rate in all groups, as their initial lr, too.
+ * The constructor sets the first rate in all groups, as their initial lr, too. That holds for
+ * schedules made before it; in PyTorch, those keep their own.
  *
  * optimizer: retained.
  * max_lr: at least 0.
