@@ -90,6 +90,7 @@ static ht_tensor *pooled(ht_tensor *x, ht_tensor *(*pool)(ht_tensor *, const ht_
     return pool != NULL ? pool(x, &options) : ht_lp_pool(x, 2, &options);
 }
 CALL(lp_zeros, pooled(x, NULL, 2, 0, false))
+CALL(lp_ceil, pooled(x, NULL, 2, 0, true))
 CALL(average_wide, pooled(x, ht_avg_pool, 4, 2, true))
 CALL(average_ceil, pooled(x, ht_avg_pool, 3, 2, true))
 CALL(maximum_wide, pooled(x, ht_max_pool, 4, 2, true))
@@ -139,6 +140,8 @@ static const limit limits[] = {
     ROW(multi_wide, HT_FLOAT16, 2, {1, 4}, {0, 300, 0, 0}, {22496}, {-150, 150, 0, 0}, 0),
     ROW(gelu, HT_FLOAT16, 1, {3}, {1, 300, -300}, {.84130859375, 300, 0}, {1.0830078125, 1, 0}, 0),
     ROW(lp_zeros, HT_FLOAT64, 3, {1, 1, 4}, {0, 0, 3, 4}, {0, 5}, {0, 0, .6, .8}, 1e-14),
+    ROW(lp_ceil, HT_FLOAT64, 3, {1, 1, 3}, {3, 4, 2}, {5, 2 * 1.4142135623730951},
+        {.6, .8, 1.4142135623730951}, 1e-14),
     ROW(average_wide, HT_FLOAT64, 3, {1, 1, 3}, {1, 2, 3}, {2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}, 1e-15),
     ROW(average_ceil, HT_FLOAT64, 3, {1, 1, 4}, {1, 2, 3, 6}, {2, 4.5}, {1.0 / 3, 1.0 / 3, 5.0 / 6, .5}, 1e-15),
     ROW(maximum_wide, HT_FLOAT64, 3, {1, 1, 3}, {1, 3, 2}, {3}, {0, 1, 0}, 0),
