@@ -237,10 +237,13 @@ ht_status ht__reducer_moving(const char *what, const ht_tensor *leaf, const ht_b
 ht_status ht__reducer_layout(ht_reducer *reducer);
 void ht__reducer_drop_buckets(ht_bucket *buckets, int count);
 
-/* reducer_rebuild.c. send: behind the buckets of the first pass. agree: as the second pass begins,
- * when the order is due; whether it changes. end: frees what has been sent. */
+/* reducer_rebuild.c. send: behind the buckets of the first pass. has, wait: whether nothing of it is
+ * under way, and until then. agree: as the second pass begins, when the order is due; whether it
+ * changes. end: frees what has been sent. */
 bool ht__reducer_order_is_due(const ht_reducer *reducer);
 void ht__reducer_send_order(ht_reducer *reducer);
+bool ht__reducer_has_order(const ht_reducer *reducer);
+ht_status ht__reducer_wait_order(ht_reducer *reducer);
 ht_status ht__reducer_agree_order(ht_reducer *reducer, bool *changes);
 void ht__reducer_end_order(ht_reducer *reducer);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Buckets are laid out once more, in the order in which gradients became ready on rank 0 in the
- * first pass. That order travels behind the buckets of the first pass. So the second pass, which
- * lays them out, has it without waiting for a rank that has not begun that pass. */
+ * first pass. That order travels behind the buckets of the first pass, and has come before the last
+ * of them counts as received. So the second pass, which lays them out, has it without waiting for a
+ * rank that has not begun that pass. A wrapper that is drained has nothing under way. */
 #include "nn/parallel/data/reducer/reducer.h"
 
 #include <string.h>
@@ -64,10 +65,22 @@ static bool take_order(ht_reducer *reducer)
     return changes;
 }
 
+bool ht__reducer_has_order(const ht_reducer *reducer)
+{
+    return reducer->order_op == NULL || ht__exchange_done(reducer->order_op);
+}
+
+ht_status ht__reducer_wait_order(ht_reducer *reducer)
+{
+    if (ht__reducer_has_order(reducer))
+        return HT_SUCCESS;
+    return ht__exchange_wait(reducer->exchange, reducer->order_op,
+                             "agreeing on the order of gradients");
+}
+
 ht_status ht__reducer_agree_order(ht_reducer *reducer, bool *changes)
 {
-    ht_status status = ht__exchange_wait(reducer->exchange, reducer->order_op,
-                                         "agreeing on the order of gradients");
+    ht_status status = ht__reducer_wait_order(reducer);
 
     *changes = status == HT_SUCCESS && take_order(reducer);
     reducer->seen_count = -1;

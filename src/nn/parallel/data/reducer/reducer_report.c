@@ -172,7 +172,7 @@ static bool has_come(const ht_reducer *reducer)
         if (is_under_way(&reducer->buckets[i]))
             return false;
     }
-    return true;
+    return ht__reducer_has_order(reducer);
 }
 
 /* The verdict describes all parameters, and a rank that misses none but has no valid data. A rank

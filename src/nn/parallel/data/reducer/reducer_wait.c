@@ -89,6 +89,16 @@ ht_status ht__reducer_judge(ht_reducer *reducer)
     return ht__reducer_fail(reducer, status);
 }
 
+/* The sum of a bucket has come: the rest that has to come before it is used. */
+static ht_status wait_rest(ht_reducer *reducer, int number)
+{
+    const ht_status status = ht__reducer_judge(reducer);
+
+    if (status != HT_SUCCESS || number < reducer->bucket_count - 1)
+        return status;
+    return ht__reducer_fail(reducer, ht__reducer_wait_order(reducer));
+}
+
 ht_status ht__reducer_wait(ht_reducer *reducer, int number)
 {
     ht_bucket *bucket = &reducer->buckets[number];
@@ -100,7 +110,7 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
             status = ht__reducer_post_all(reducer);
     }
     if (bucket->state == HT_BUCKET_REDUCED && status == HT_SUCCESS)
-        return ht__reducer_judge(reducer); /* it may have come before the verdict */
+        return wait_rest(reducer, number); /* it may have come before the verdict */
     if (bucket->state != HT_BUCKET_IN_FLIGHT || status != HT_SUCCESS)
         return status;
     if (reducer->hook != NULL)
@@ -112,7 +122,7 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
     if (bucket->posted_at != 0)
         ht__timeline_draw_flight(bucket->what, bucket->posted_at, finished_at(bucket),
                                  (size_t)bucket->elements * ht_dtype_size(bucket->dtype));
-    status = ht__reducer_judge(reducer);
+    status = wait_rest(reducer, number);
     if (status != HT_SUCCESS)
         return status;
     ht__exchange_release(reducer->exchange, bucket->op);

@@ -139,6 +139,58 @@ static void ranks_in_a_barrier_serve_those_that_are_not(void **state)
     MPI_Comm_free(&comm);
 }
 
+/* The order of many small parameters takes longer than their gradients. */
+static struct model open_deep_model(bool blocking)
+{
+    enum { DEPTH = 600 };
+    ht_module *layers[DEPTH];
+    struct model m;
+
+    for (int i = 0; i < DEPTH; i++)
+        layers[i] = ht_nn_linear(3, 3);
+    m.net = ht_nn_sequential(DEPTH, layers);
+    m.optimizer = new_optimizer(m.net, SGD);
+    m.dp = ht_nn_data_parallel(m.net, HT_COMM_WORLD, m.optimizer, blocking);
+    assert_non_null(m.dp);
+    return m;
+}
+
+/* `waiter` keeps its wrapper until all others have released theirs. */
+static void release_before(struct model *m, int waiter, MPI_Comm comm)
+{
+    for (int r = 0; r < ht_test_size && ht_test_rank == waiter; r++) {
+        if (r != waiter)
+            wait_for(r, comm, 0);
+    }
+    close_model(m);
+    if (ht_test_rank != waiter)
+        MPI_Send(NULL, 0, MPI_BYTE, waiter, TAG, comm);
+}
+
+/* After the first pass, behind which the order of its gradients is sent. */
+static void the_end_of_a_drained_wrapper_waits_for_no_rank(void **state)
+{
+    MPI_Comm comm;
+
+    (void)state;
+    MPI_Comm_dup(ht_comm_mpi(HT_COMM_WORLD), &comm);
+    for (int i = 0; i < 2 * ht_test_size; i++) {
+        struct model m = open_deep_model(i & 1);
+        ht_scope *scope = ht_scope_open();
+
+        assert_int_equal(
+            ht_backward(
+                ht_mean(ht_forward(m.dp, ht_ones(HT_SHAPE(2, 3), HT_FLOAT32, HT_LOCAL)), HT_NONE)),
+            HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(m.optimizer), HT_SUCCESS);
+        assert_int_equal(ht_data_parallel_drain(m.dp), HT_SUCCESS);
+        assert_true(ht__reducer_has_order(((ht_data_parallel *)ht_module_data(m.dp))->reducer));
+        ht_scope_close(scope);
+        release_before(&m, i / 2, comm);
+    }
+    MPI_Comm_free(&comm);
+}
+
 /* Another model, and the ways to average its parameters. */
 struct averaged {
     ht_module *net;
@@ -235,4 +287,5 @@ static void averages_of_parameters_do_not_wait_for_passes(void **state)
 
 HT_TEST_SUITE(test_reducer_order, cmocka_unit_test(two_wrappers_start_in_one_order),
               cmocka_unit_test(averages_of_parameters_do_not_wait_for_passes),
-              cmocka_unit_test(ranks_in_a_barrier_serve_those_that_are_not));
+              cmocka_unit_test(ranks_in_a_barrier_serve_those_that_are_not),
+              cmocka_unit_test(the_end_of_a_drained_wrapper_waits_for_no_rank));
