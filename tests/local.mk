@@ -248,6 +248,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_join_kept.c \
 	tests/nn/parallel/data/test_data_parallel_lessons.c \
 	tests/nn/parallel/data/test_data_parallel_lstm.c \
+	tests/nn/parallel/data/test_data_parallel_meeting.c \
 	tests/nn/parallel/data/test_data_parallel_multi_gpu.c \
 	tests/nn/parallel/data/test_data_parallel_optimizers.c \
 	tests/nn/parallel/data/test_data_parallel_oracle.c \

@@ -44,20 +44,6 @@ static ht_status check_inputs(const ht_value *value)
     return status;
 }
 
-static ht_status renew_buffers(ht_data_parallel *dp)
-{
-    int root = 0;
-    ht_status status = dp->join == HT_JOIN_THROWING ? ht__dp_meet(dp, true) : HT_SUCCESS;
-
-    if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers ||
-        status != HT_SUCCESS)
-        return status;
-    dp->buffers_current = true;
-    if (dp->join == HT_JOIN_SHADOWING)
-        status = ht__dp_join_buffers(dp, &root);
-    return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
-}
-
 /* The weight that the program set, or else the rows of the inputs. Inputs that disagree are an
  * error of the backward pass: until then a weight may be set. Other averages only tell 0 apart. */
 static double take_weight(ht_data_parallel *dp)
@@ -87,7 +73,7 @@ static ht_status prepare(ht_module *self)
     }
     if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
         return status;
-    status = renew_buffers(dp);
+    status = ht__dp_renew_buffers(dp);
     if (status != HT_SUCCESS)
         return status;
     ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp));
@@ -107,19 +93,6 @@ static ht_status finish(ht_data_parallel *dp, ht_origin *outer, const ht_value *
         ht__reducer_walk(dp->reducer, outputs);
     }
     return ht__reducer_status(dp->reducer);
-}
-
-/* Rank 0's buffers for all. A rank does not know whether they differ: any training forward pass may
- * have written them, on other ranks alone. */
-static ht_status share_buffers(ht_module *module)
-{
-    ht_data_parallel *dp = ht_module_data(module);
-
-    if (!dp->reducer->options.broadcast_buffers || dp->join == HT_JOIN_SHADOWING ||
-        dp->join == HT_JOIN_THROWING)
-        return HT_SUCCESS;
-    dp->buffers_current = true;
-    return ht__dp_broadcast_buffers(dp->module, dp->comm, 0);
 }
 
 /* A rank without an input does all that ranks do before a forward. A backward pass without a loss
@@ -278,7 +251,7 @@ static ht_status start(ht_module *self, ht_module *module, const ht_data_paralle
     return HT_SUCCESS;
 }
 
-static const ht_module_calls calls = {.missed = missed, .evaluated = share_buffers};
+static const ht_module_calls calls = {.missed = missed, .evaluated = ht__dp_share_buffers};
 
 static ht_module *new_wrapper(ht_module *module, ht_comm *comm, const ht_data_parallel_options *o)
 {
@@ -377,7 +350,7 @@ ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *los
         return ht__dp_begin_lost(dp);
     ht__dp_disarm_dropped();
     if (dp->armed_count == 0) /* a forward pass that waits has renewed them */
-        status = renew_buffers(dp);
+        status = ht__dp_renew_buffers(dp);
     if (status == HT_SUCCESS)
         status = ht__dp_begin_idle(dp);
     return status != HT_SUCCESS ? status : ht__reducer_status(dp->reducer);

@@ -168,6 +168,13 @@ ht_status ht__dp_broadcast_state(ht_module *module, ht_comm *comm, int count,
                                  ht_optimizer *const optimizers[], int root);
 ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
+/* data/buffers.c. Before a forward pass: broadcasts rank 0's buffers if a synchronised pass has
+ * changed them. If ranks wait for each other in the forward pass, the error of the last pass comes
+ * first. share: always broadcasts, because any training forward pass may have written buffers, on
+ * other ranks alone. Collective. */
+ht_status ht__dp_renew_buffers(ht_data_parallel *dp);
+ht_status ht__dp_share_buffers(ht_module *wrapper);
+
 /* data/layers.c. Finds the owner of each parameter, and sets the layers' work before forward; then
  * takes it away again. A layer whose passes need every rank (SyncBatchNorm over several); NULL:
  * there is none. */

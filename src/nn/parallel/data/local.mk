@@ -2,6 +2,7 @@
 libht_objects_la_SOURCES += \
 	src/nn/parallel/data/accumulate.c \
 	src/nn/parallel/data/armed.c \
+	src/nn/parallel/data/buffers.c \
 	src/nn/parallel/data/data_parallel.c \
 	src/nn/parallel/data/data_parallel.h \
 	src/nn/parallel/data/dropped.c \

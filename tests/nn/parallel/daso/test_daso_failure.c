@@ -17,20 +17,23 @@ struct failing {
     ht_dtype wire;
     int batch, other; /* of the last rank, and of the first */
     int told;         /* the batch after which all ranks have the error, on several nodes */
+    int passes;       /* backward passes of a batch, of a model with buffers; 0: one, without */
 };
 
 static const struct failing kinds[] = {
-    {"blocking", 1, 0, false, 0, HT_FLOAT32, 3, NEVER, 3},
-    {"blocking in 16 bits", 1, 0, false, 0, HT_BFLOAT16, 3, NEVER, 3},
-    {"blocking, with states", 1, 0, true, 0, HT_FLOAT32, 0, NEVER, 0},
-    {"before sending", 0, 0, false, 0, HT_FLOAT32, 3, NEVER, 5},
-    {"as it sends", 0, 0, false, 0, HT_FLOAT32, 4, NEVER, 5},
-    {"before receiving", 0, 0, false, 0, HT_FLOAT32, 5, NEVER, 9},
-    {"not averaged", 0, 2, false, 0, HT_FLOAT32, 3, NEVER, 10},
-    {"on two nodes", 0, 2, false, 0, HT_FLOAT32, 3, 5, 10},
-    {"in the last batches", 0, 0, false, 0, HT_FLOAT32, BATCHES - 2, NEVER, BATCHES - 1},
-    {"of a scaler", 1, 0, false, 1, HT_FLOAT32, 3, NEVER, 3},
-    {"accumulated", 0, 4, false, 2, HT_FLOAT32, 4, NEVER, 10},
+    {"blocking", 1, 0, false, 0, HT_FLOAT32, 3, NEVER, 3, 0},
+    {"blocking in 16 bits", 1, 0, false, 0, HT_BFLOAT16, 3, NEVER, 3, 0},
+    {"blocking, with states", 1, 0, true, 0, HT_FLOAT32, 0, NEVER, 0, 0},
+    {"before sending", 0, 0, false, 0, HT_FLOAT32, 3, NEVER, 5, 0},
+    {"as it sends", 0, 0, false, 0, HT_FLOAT32, 4, NEVER, 5, 0},
+    {"before receiving", 0, 0, false, 0, HT_FLOAT32, 5, NEVER, 9, 0},
+    {"not averaged", 0, 2, false, 0, HT_FLOAT32, 3, NEVER, 10, 0},
+    {"on two nodes", 0, 2, false, 0, HT_FLOAT32, 3, 5, 10, 0},
+    {"in the last batches", 0, 0, false, 0, HT_FLOAT32, BATCHES - 2, NEVER, BATCHES - 1, 0},
+    {"of a scaler", 1, 0, false, 1, HT_FLOAT32, 3, NEVER, 3, 0},
+    {"accumulated", 0, 4, false, 2, HT_FLOAT32, 4, NEVER, 10, 0},
+    {"of buffers", 0, 2, false, 0, HT_FLOAT32, 3, 3, 10, 1},
+    {"of buffers, in two passes", 0, 2, false, 0, HT_FLOAT32, 3, 3, 10, 2},
 };
 
 static void is_finite(const char *name, ht_tensor *x, void *user)
@@ -40,28 +43,42 @@ static void is_finite(const char *name, ht_tensor *x, void *user)
     assert_true(isfinite(ht_item(ht_sum(ht_detach(x), HT_NONE))));
 }
 
-static ht_status run_batch(struct setting *s, ht_optim_wrapper *scaler, bool fails)
+/* Only float32 parameters travel in 16 bits. */
+static ht_dtype dtype_of(const struct failing *f)
 {
+    return f->wire != HT_FLOAT32 ? HT_FLOAT32 : HT_FLOAT64;
+}
+
+static ht_status run_pass(struct setting *s, ht_optim_wrapper *scaler, const struct failing *f,
+                          bool fails)
+{
+    const ht_dtype dtype = dtype_of(f);
+    ht_tensor *y = ht_forward(s->model, ht_astype(batch_rows(4 * ht_test_rank, 4), dtype));
+    ht_tensor *loss = y != NULL ? ht_nll_loss(y, batch_classes(4 * ht_test_rank, 4), HT_MEAN)
+                                : NULL;
+
+    if (fails) {
+        ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "rank %d lost its loss", ht_test_rank);
+        loss = NULL;
+    }
+    return scaler != NULL ? ht_optim_wrapper_update_params(scaler, loss)
+                          : ht_data_parallel_backward(s->model, loss);
+}
+
+/* Fails in its last pass. */
+static ht_status run_batch(struct setting *s, ht_optim_wrapper *scaler, const struct failing *f,
+                           bool fails)
+{
+    const int passes = f->passes > 0 ? f->passes : 1;
     ht_scope *scope = ht_scope_open();
-    ht_value *parameters = ht_module_parameters(s->net);
-    ht_dtype dtype = ht_tensor_dtype(ht_value_as_tensor(ht_value_at(parameters, 0)));
-    ht_tensor *loss, *y;
     ht_status status = HT_SUCCESS;
 
     if (scaler != NULL)
         ht_optim_wrapper_begin(scaler, s->model);
     else
         ht_daso_zero_grad(s->daso);
-    y = ht_forward(s->model, ht_astype(batch_rows(4 * ht_test_rank, 4), dtype));
-    loss = y != NULL ? ht_nll_loss(y, batch_classes(4 * ht_test_rank, 4), HT_MEAN) : NULL;
-    if (fails) {
-        ht_error_raise(HT_COMM_SELF, HT_ERR_IO, "rank %d lost its loss", ht_test_rank);
-        loss = NULL;
-    }
-    if (scaler != NULL)
-        status = ht_optim_wrapper_update_params(scaler, loss);
-    else
-        status = ht_data_parallel_backward(s->model, loss);
+    for (int pass = 1; pass <= passes && status == HT_SUCCESS; pass++)
+        status = run_pass(s, scaler, f, fails && pass == passes);
     ht_scope_close(scope);
     return status;
 }
@@ -75,7 +92,7 @@ static int64_t run(struct setting *s, ht_optim_wrapper *scaler, const struct fai
     ht_status status = HT_SUCCESS, step;
 
     for (int batch = 0; batch < BATCHES && status == HT_SUCCESS; batch++) {
-        status = run_batch(s, scaler, batch == fails);
+        status = run_batch(s, scaler, f, batch == fails);
         step = ht_daso_step(s->daso);
         if (status != HT_SUCCESS)
             assert_int_not_equal(step, HT_SUCCESS);
@@ -99,18 +116,23 @@ static void expect_one_message(const char *kind)
     ht_error_clear();
 }
 
+static ht_module *new_net_with_buffers(void)
+{
+    return ht_nn_sequential(HT_LIST(ht_module *, ht_nn_linear(IN, OUT),
+                                    ht_nn_batch_norm1d(OUT, NULL), ht_nn_log_softmax(1)));
+}
+
 static void check(const struct failing *f, int ranks_per_node)
 {
     ht_daso_options o = options_of(f->warmup, 0, f->wire);
     ht_optim_wrapper_options w = ht_optim_wrapper_options_default();
     ht_optim_wrapper *scaler = NULL;
-    ht_module *net = new_net(3);
+    ht_module *net = f->passes > 0 ? new_net_with_buffers() : new_net(3);
     ht_optimizer *optimizer;
     struct setting s;
     int64_t told;
 
-    if (f->wire != HT_FLOAT32)
-        ht_module_to_dtype(net, HT_FLOAT32);
+    ht_module_to_dtype(net, dtype_of(f));
     optimizer = new_optimizer(net, f->momentum ? ADAM : SGD);
     o.exchange_momentum = f->momentum;
     s = set_daso(ranks_per_node, net, optimizer, 10, BATCHES, &o);
