@@ -158,8 +158,9 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * If a loss reaches several wrappers of a communicator, their passes begin in the order in which the
  * wrappers were made. Calls with NULL for these wrappers, without rows or after an error, must come
  * in that order, too. If ranks begin passes of different wrappers, all ranks get HT_ERR_STATE with
- * the names of two of these wrappers. If the modules have buffers, make the wrappers in the order in
- * which their forward passes run, because calls without rows renew buffers.
+ * the names of two of these wrappers, from all wrappers of the communicator: end them, and wrap
+ * again. If the modules have buffers, make the wrappers in the order in which their forward passes
+ * run, because calls without rows renew buffers.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.

@@ -1,8 +1,8 @@
 /* ranks 2 3 4 */
 /* SPDX-License-Identifier: MIT */
 /* The order of several wrappers' passes: all ranks have one, the order in which the wrappers were
- * made. A rank that begins them in another order is an error on all ranks. On one node, and with
- * each rank on a node of its own. */
+ * made. A rank that begins them in another order is an error on all ranks, and of both wrappers. On
+ * one node, and with each rank on a node of its own. */
 #include <stdlib.h>
 
 #include "data_parallel_errors.h"
@@ -64,6 +64,15 @@ static struct pair open_pair(const struct way *way)
         pair.optimizers[i] = new_optimizer(pair.nets[i], SGD);
         pair.dp[i] = ht_nn_data_parallel_ext(pair.nets[i], pair.comm, pair.optimizers[i], &options);
     }
+    return pair;
+}
+
+static struct pair open_pair_that_returns_errors(const struct way *way)
+{
+    struct pair pair = open_pair(way);
+
+    set_handlers(HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(pair.comm, HT_ERRORS_RETURN);
     return pair;
 }
 
@@ -260,11 +269,9 @@ static void expect_both_names(const struct pair *pair, int i)
 /* lost: by an error; else there are no rows. */
 static void check_wrong_order_at(const struct way *way, int at, int rank, bool lost)
 {
-    struct pair pair = open_pair(way);
+    struct pair pair = open_pair_that_returns_errors(way);
     const bool wrong = ht_test_rank == rank;
 
-    set_handlers(HT_ERRORS_RETURN);
-    ht_comm_set_errhandler(pair.comm, HT_ERRORS_RETURN);
     for (int step = 0; step <= at; step++) {
         zero_both(&pair);
         if (step == at && wrong) {
@@ -302,7 +309,87 @@ static void another_order_is_an_error_that_names_both_wrappers(void **state)
     check_all_ways(check_wrong_order);
 }
 
+/* Each call is checked, and the first error ends it. */
+static ht_status backward_once(const struct pair *pair, bool wrong)
+{
+    if (!wrong)
+        return ht_backward(joint_loss(pair, 3 * ht_test_rank));
+    const ht_status status = ht_data_parallel_backward(pair->dp[1], NULL);
+
+    return status != HT_SUCCESS ? status : ht_data_parallel_backward(pair->dp[0], NULL);
+}
+
+static void check_leaving_at(const struct way *way, int at, int rank)
+{
+    struct pair pair = open_pair_that_returns_errors(way);
+    ht_status status = HT_SUCCESS;
+
+    for (int step = 0; step < at + 3 && status == HT_SUCCESS; step++) {
+        zero_both(&pair);
+        status = backward_once(&pair, step == at && ht_test_rank == rank);
+        if (status == HT_SUCCESS)
+            status = step_both(&pair);
+    }
+    assert_int_equal(status, HT_ERR_STATE);
+    expect_message("can no longer be used");
+    close_pair(&pair);
+}
+
+static void check_leaving(const struct way *way)
+{
+    for (int at = 0; at < 3; at++) {
+        check_leaving_at(way, at, 0);
+        check_leaving_at(way, at, ht_test_size - 1);
+    }
+}
+
+static void a_rank_may_leave_at_the_first_error_of_another_order(void **state)
+{
+    (void)state;
+    check_all_ways(check_leaving);
+}
+
+static ht_status backward_through(const struct pair *pair, int i)
+{
+    ht_tensor *x = batch_rows(3 * ht_test_rank, 3);
+
+    if (i == 1)
+        x = ht_narrow(x, 1, 0, WIDTH);
+    return ht_backward(ht_mean(ht_forward(pair->dp[i], x), HT_NONE));
+}
+
+/* Rank 0 begins a pass of the first wrapper, the others begin one of the second. */
+static void check_different_wrappers(const struct way *way)
+{
+    for (int at = 0; at < 3; at++) {
+        struct pair pair = open_pair_that_returns_errors(way);
+
+        for (int step = 0; step < at; step++) {
+            zero_both(&pair);
+            assert_int_equal(ht_backward(joint_loss(&pair, 3 * ht_test_rank)), HT_SUCCESS);
+            assert_int_equal(step_both(&pair), HT_SUCCESS);
+        }
+        zero_both(&pair);
+        backward_through(&pair, ht_test_rank == 0 ? 0 : 1);
+        ht_error_clear();
+        backward_through(&pair, 0);
+        for (int i = 0; i < 2; i++) {
+            ht_error_clear();
+            expect_both_names(&pair, i);
+        }
+        close_pair(&pair);
+    }
+}
+
+static void different_wrappers_are_an_error_of_both_on_all_ranks(void **state)
+{
+    (void)state;
+    check_all_ways(check_different_wrappers);
+}
+
 HT_TEST_SUITE(test_data_parallel_several, cmocka_unit_test(passes_begin_in_the_order_of_making),
               cmocka_unit_test(no_rows_for_two_wrappers_in_the_order_of_making),
               cmocka_unit_test(no_rows_for_two_wrappers_with_buffers),
-              cmocka_unit_test(another_order_is_an_error_that_names_both_wrappers));
+              cmocka_unit_test(another_order_is_an_error_that_names_both_wrappers),
+              cmocka_unit_test(a_rank_may_leave_at_the_first_error_of_another_order),
+              cmocka_unit_test(different_wrappers_are_an_error_of_both_on_all_ranks));

@@ -179,7 +179,7 @@ struct ht_reducer {
     int widest;     /* the most parameters of one of them */
     bool waits;     /* ranks wait for each other in its layers, or for its buffers */
     bool stays;     /* buckets keep their order: it shares, and one of the sharers waits */
-    bool crossed;   /* other ranks began the pass of another wrapper: nothing of it can be sent */
+    bool crossed;   /* ranks began passes of different wrappers: nothing more can be sent */
     int passes;     /* synchronised ones so far */
     uint64_t walk;  /* the first walk from an output since the last pass; 0: none */
     bool idle;      /* this rank has nothing to give in this pass */

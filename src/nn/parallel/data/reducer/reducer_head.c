@@ -4,8 +4,10 @@
  *
  * If several wrappers share the communicator, the head begins with the number of the pass's
  * wrapper. The sums show whether all ranks began a pass of the same one. If they did not, nothing
- * else of that pass is read or sent, and all ranks make the same error. All heads of such a
- * communicator have one length, so that those of different wrappers fit each other. */
+ * else of that pass is read or sent, and all ranks make the same error. It is the error of all
+ * wrappers that use the exchange: ranks have different passes in their queues, and all stop at this
+ * one. All heads of such a communicator have one length, so that those of different wrappers fit
+ * each other. */
 #include "nn/parallel/data/reducer/reducer.h"
 
 #include <limits.h>
@@ -188,14 +190,15 @@ static ht_status check_signature(ht_reducer *reducer)
 
     if (reducer->signature == 0 || squares == 0)
         return HT_SUCCESS;
-    reducer->crossed = true;
     describe(reducer, sums[FIRST], first, sizeof first);
     if (more == 0 || !describe(reducer, sums[FIRST] + squares / more, other, sizeof other))
         snprintf(other, sizeof other, "another one");
-    return HT_FAIL(reducer->comm, HT_ERR_STATE,
-                   "ht_nn_data_parallel: rank 0 began a pass of wrapper %s, other ranks one of "
-                   "wrapper %s; passes of one loss begin in the order in which wrappers are made",
-                   first, other);
+    return HT_FAIL(
+        reducer->comm, HT_ERR_STATE,
+        "ht_nn_data_parallel: rank 0 began a pass of wrapper %s, other ranks one of "
+        "wrapper %s; passes begin in the order of wrapping; the wrappers can no longer be "
+        "used",
+        first, other);
 }
 
 static ht_status check_buffers(ht_reducer *reducer)
@@ -211,6 +214,19 @@ static ht_status check_buffers(ht_reducer *reducer)
                    sum->buffers, sum->active - sum->buffers);
 }
 
+/* No rank starts anything more in the exchange, in which the ranks' next passes differ. */
+static void end_all(const ht_reducer *reducer, ht_status status)
+{
+    for (ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
+        if (other->exchange != reducer->exchange)
+            continue;
+        other->crossed = true;
+        other->head_due = false;
+        ht__reducer_delist(other);
+        ht__reducer_fail(other, status);
+    }
+}
+
 /* The head has come. */
 static void take_head(ht_reducer *reducer)
 {
@@ -220,7 +236,9 @@ static void take_head(ht_reducer *reducer)
     ht__exchange_release(reducer->exchange, reducer->head_op);
     reducer->head_op = NULL;
     status = check_signature(reducer);
-    if (status == HT_SUCCESS) {
+    if (status != HT_SUCCESS) {
+        end_all(reducer, status);
+    } else {
         take_numbers(reducer);
         reducer->stop.asked = reducer->stop.asked || sum->stops > 0;
         if (sum->buffers == 0)
