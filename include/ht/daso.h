@@ -205,7 +205,10 @@ HT_API ht_status ht_daso_add_scaler(ht_daso *daso, ht_optim_wrapper *wrapper);
  * If the program also steps the optimizer, each batch updates twice, which is logged as a warning.
  *
  * A rank whose forward, backward or update has failed calls this, too. The call waits for the next
- * exchange, in which all ranks get the error.
+ * exchange, in which all ranks get the error. If forward has failed and no backward pass has begun
+ * since, this begins the pass that the other ranks of the node wait for. If the loss failed after
+ * forward, the rank first calls ht_data_parallel_backward(wrapper, NULL), or
+ * ht_optim_wrapper_update_params(scaler, NULL).
  *
  * daso: has a model and a last batch.
  * Collective.

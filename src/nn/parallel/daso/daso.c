@@ -184,11 +184,13 @@ static bool averages_inside(const ht_daso *daso)
 ht_status ht_daso_step(ht_daso *daso)
 {
     static const char what[] = "ht_daso_step";
-    const int64_t loss = daso != NULL ? daso->scaled : 0;
     ht_status status;
+    int64_t loss; /* the number of this batch's */
 
     if (HT_IS_NULL(daso, what, "daso") || check_step(what, daso) != HT_SUCCESS)
         return ht_error_get(NULL);
+    loss = daso->scaled;
+    ht__daso_answer(daso);
     status = ht__daso_check_pass(daso, false);
     if (status == HT_SUCCESS && check_scaler(what, daso) != HT_SUCCESS)
         return ht_error_get(NULL);

@@ -117,9 +117,11 @@ bool ht__daso_same_layout(const ht_daso *daso, const double *nodes, int64_t rank
 void ht__daso_describe_layouts(const ht_daso *daso, const double *nodes, int64_t ranks,
                                ht_daso_layout_text theirs, ht_daso_layout_text ours);
 
-/* daso/failure.c. The error of a backward pass that has failed here; waits: or on another rank of
- * the node. After an error in the batch of loss number `loss`: takes part in exchanges until all
- * ranks have the error, and returns it. */
+/* daso/failure.c. answer: begins the pass that other ranks begin, if a forward pass has failed here
+ * and no backward pass followed. check: the error of a backward pass that has failed here; waits: or
+ * on another rank of the node. fail, after an error in the batch of loss number `loss`: takes part
+ * in exchanges until all ranks have the error, and returns it. */
+void ht__daso_answer(const ht_daso *daso);
 ht_status ht__daso_check_pass(const ht_daso *daso, bool waits);
 ht_status ht__daso_fail(ht_daso *daso, int64_t loss);
 

@@ -4,6 +4,8 @@
  * nodes get it in the next exchange, for which the failed ranks wait: they mark their data there
  * (daso/exchange.c). So all ranks return the same error, and a batch without an exchange costs no
  * message. */
+#include <inttypes.h>
+
 #include "ht/autograd.h"
 #include "nn/parallel/daso/daso.h"
 #include "nn/parallel/data/data_parallel.h"
@@ -23,6 +25,20 @@ ht_status ht__daso_check_pass(const ht_daso *daso, bool waits)
         status = ht__error_set(reducer->cause != HT_SUCCESS ? reducer->cause : HT_ERR_STATE, "%s",
                                reducer->why);
     return status;
+}
+
+void ht__daso_answer(const ht_daso *daso)
+{
+    ht_data_parallel *dp = daso->wrapper != NULL ? ht__dp_of(daso->wrapper) : NULL;
+
+    if (dp == NULL || !dp->unanswered)
+        return;
+    if (ht_error_get(NULL) == HT_SUCCESS)
+        ht__error_set(HT_ERR_STATE, "ht_daso_step: a forward pass of batch %" PRId64 " has failed",
+                      daso->batch);
+    ht__dp_begin_lost(dp);
+    if (daso->scaler != NULL) /* its begin spoke of this pass alone */
+        ht_data_parallel_set_sync(daso->wrapper, true);
 }
 
 /* Whether the pass of the batch that comes, whose loss has this number, is averaged in the node. */

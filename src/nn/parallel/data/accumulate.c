@@ -75,6 +75,7 @@ ht_status ht__dp_count_pass(ht_data_parallel *dp, bool *sync)
     ht_status status;
 
     *sync = dp->pass_sync;
+    dp->unanswered = false;
     if (dp->pass_sync && !ht__dp_syncs(dp))
         return HT_FAIL(dp->comm, HT_ERR_STATE,
                        "%s: backward runs inside no_sync, but its forward pass ran before it; "

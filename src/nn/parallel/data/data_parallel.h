@@ -74,6 +74,7 @@ struct ht_data_parallel {
     ht_tensor **kept;     /* owned array of owned ones; by parameter, its gradient as the unfinished
                            * group of a mean found it; NULL: none */
     bool owed;            /* no step since the last group was complete */
+    bool unanswered;      /* the last forward pass failed here, and no backward pass began since */
     bool buffers_current; /* no synchronised pass since buffers were last broadcast */
     ht_join join;
     int64_t join_passes; /* forward passes in it */

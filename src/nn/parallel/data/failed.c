@@ -63,6 +63,7 @@ void ht__dp_failed(ht_data_parallel *dp, const ht_value *inputs)
 
     if (forward != NULL)
         forward->failed = true;
+    dp->unanswered |= forward != NULL;
     ht__dp_enter();
     fail_inputs(inputs);
     forget_superseded();
@@ -76,6 +77,7 @@ void ht__dp_missed(ht_data_parallel *dp)
 
     if (forward != NULL)
         forward->failed = ht__dp_any_failed();
+    dp->unanswered |= forward != NULL;
     ht__dp_enter();
     forget_superseded();
     ht__dp_exit();
