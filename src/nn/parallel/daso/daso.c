@@ -175,12 +175,6 @@ static ht_status update(const char *what, ht_daso *daso)
     return status;
 }
 
-static bool averages_inside(const ht_daso *daso)
-{
-    return !daso->skips_sync &&
-           (daso->scaler == NULL || ht_optim_wrapper_last(daso->scaler).synchronised);
-}
-
 ht_status ht_daso_step(ht_daso *daso)
 {
     static const char what[] = "ht_daso_step";
@@ -195,7 +189,9 @@ ht_status ht_daso_step(ht_daso *daso)
     if (status == HT_SUCCESS && check_scaler(what, daso) != HT_SUCCESS)
         return ht_error_get(NULL);
     daso->report = (ht_daso_report){
-        .sent = -1, .staleness = -1, .local_sync = averages_inside(daso)};
+        .sent = -1,
+        .staleness = -1,
+        .local_sync = ht__daso_averages(daso, ht_optim_wrapper_last(daso->scaler).count - 1)};
     if (status == HT_SUCCESS)
         status = update(what, daso);
     if (status == HT_SUCCESS)

@@ -119,10 +119,12 @@ void ht__daso_describe_layouts(const ht_daso *daso, const double *nodes, int64_t
 
 /* daso/failure.c. answer: begins the pass that other ranks begin, if a forward pass has failed here
  * and no backward pass followed. check: the error of a backward pass that has failed here; waits: or
- * on another rank of the node. fail, after an error in the batch of loss number `loss`: takes part
+ * on another rank of the node. averages: the pass of the current batch, whose loss has this number,
+ * is averaged in the node. fail, after an error in the batch of loss number `loss`: takes part
  * in exchanges until all ranks have the error, and returns it. */
 void ht__daso_answer(const ht_daso *daso);
 ht_status ht__daso_check_pass(const ht_daso *daso, bool waits);
+bool ht__daso_averages(const ht_daso *daso, int64_t loss);
 ht_status ht__daso_fail(ht_daso *daso, int64_t loss);
 
 /* daso/exchange.c. The actions due after the batch; receives pending exchanges. Filled into

@@ -41,8 +41,7 @@ void ht__daso_answer(const ht_daso *daso)
         ht_data_parallel_set_sync(daso->wrapper, true);
 }
 
-/* Whether the pass of the batch that comes, whose loss has this number, is averaged in the node. */
-static bool is_averaged(const ht_daso *daso, int64_t loss)
+bool ht__daso_averages(const ht_daso *daso, int64_t loss)
 {
     return !daso->skips_sync &&
            (daso->scaler == NULL || ht__optim_wrapper_ends_group(daso->scaler, loss));
@@ -70,7 +69,7 @@ static ht_status begin_next_batch(ht_daso *daso, int64_t loss)
     daso->batch++;
     daso->updates++;
     status = ht__daso_prepare(daso);
-    if (status == HT_SUCCESS && daso->wrapper != NULL && is_averaged(daso, loss) &&
+    if (status == HT_SUCCESS && daso->wrapper != NULL && ht__daso_averages(daso, loss) &&
         ht__dp_of(daso->wrapper)->reducer->failure == HT_SUCCESS)
         tell_node(daso);
     return status;

@@ -35,9 +35,14 @@ void ht__dp_forget_kept(ht_data_parallel *dp)
     dp->kept = NULL;
 }
 
+static ht_tensor *grad_of(const ht_data_parallel *dp, int i)
+{
+    return dp->reducer->params[i].tensor->meta->grad;
+}
+
 /* Changes the gradient of each parameter that has one, outside of any graph. */
 static ht_status for_each_grad(ht_data_parallel *dp,
-                               ht_status (*change)(ht_data_parallel *dp, int i, ht_tensor *grad))
+                               ht_status (*change)(ht_data_parallel *dp, int i))
 {
     ht_reducer *reducer = dp->reducer;
     ht_scope *scope = ht_scope_open();
@@ -46,18 +51,18 @@ static ht_status for_each_grad(ht_data_parallel *dp,
 
     for (int i = 0; i < reducer->count && status == HT_SUCCESS; i++) {
         if (ht__reducer_has_grad(&reducer->params[i]))
-            status = change(dp, i, reducer->params[i].tensor->meta->grad);
+            status = change(dp, i);
     }
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
     return status;
 }
 
-static ht_status keep(ht_data_parallel *dp, int i, ht_tensor *grad)
+static ht_status keep(ht_data_parallel *dp, int i)
 {
     if (dp->kept == NULL)
         dp->kept = ht__alloc((size_t)dp->reducer->count * sizeof *dp->kept);
-    dp->kept[i] = ht_retain(ht_copy(grad));
+    dp->kept[i] = ht_retain(ht_copy(grad_of(dp, i)));
     return dp->kept[i] != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
 
@@ -116,8 +121,9 @@ double ht__dp_seed_scale(const ht_data_parallel *dp)
 
 /* A mean over the passes that there were, instead of accumulation_steps; earlier gradients stay as
  * they are. */
-static ht_status stretch(ht_data_parallel *dp, int i, ht_tensor *grad)
+static ht_status stretch(ht_data_parallel *dp, int i)
 {
+    ht_tensor *grad = grad_of(dp, i);
     const double factor = (double)dp->reducer->options.accumulation_steps / dp->group;
     ht_status status = ht_mul_scalar_(grad, factor);
 
@@ -145,11 +151,10 @@ static ht_status complete(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__reducer_begin(dp->reducer, 0, true, true) : status;
 }
 
-static ht_status divide_by_own(ht_data_parallel *dp, int i, ht_tensor *grad)
+static ht_status divide_by_own(ht_data_parallel *dp, int i)
 {
     ht_reducer_param *param = &dp->reducer->params[i];
 
-    (void)grad;
     return !param->global && param->weight > 0 ? ht__reducer_set_unit(param, param->weight)
                                                : HT_SUCCESS;
 }
