@@ -278,6 +278,10 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
  * continue with the same bits. ht_daso_load_state_dict, which agrees on its errors, loads the map
  * into `daso`.
  *
+ * Call this before the state of the model and of the optimizer is taken. It also gives all ranks
+ * the same state tensors of the optimizer. A rank without an update may lack some until then, and
+ * ht_checkpoint_save refuses an optimizer state that differs between ranks.
+ *
  * daso: has a model (ht_nn_data_parallel_multi_gpu).
  * Collective.
  * Result: scoped; NULL after an error.

@@ -159,7 +159,8 @@ HT_API ht_status ht_module_train(ht_module *module);
  * For a data-parallel wrapper, or a tree that contains one, it also broadcasts rank 0's buffers
  * (option broadcast_buffers), so that all ranks evaluate one model. In a join it does not.
  * Afterwards a forward pass communicates nothing, and one rank may run it alone.
- * Collective over the wrapper's communicator, if there is a data-parallel wrapper.
+ * Collective over the wrapper's communicator, if there is a data-parallel wrapper. Each call
+ * broadcasts, in evaluation too, so all ranks make the same number of calls.
  * Errors: those of pending passes and of the broadcast; module is in evaluation then, too. */
 HT_API ht_status ht_module_eval(ht_module *module);
 
