@@ -227,15 +227,11 @@ static void end_all(const ht_reducer *reducer, ht_status status)
     }
 }
 
-/* The head has come. */
-static void take_head(ht_reducer *reducer)
+static void check_head(ht_reducer *reducer)
 {
     const ht_pass_head *sum = &reducer->head;
-    ht_status status;
+    ht_status status = check_signature(reducer);
 
-    ht__exchange_release(reducer->exchange, reducer->head_op);
-    reducer->head_op = NULL;
-    status = check_signature(reducer);
     if (status != HT_SUCCESS) {
         end_all(reducer, status);
     } else {
@@ -246,6 +242,19 @@ static void take_head(ht_reducer *reducer)
         status = check_buffers(reducer);
     }
     ht__reducer_fail(reducer, status);
+}
+
+/* The head has come. Some call met it, in some layer: its errors name neither. */
+static void take_head(ht_reducer *reducer)
+{
+    const char *layer = ht__layer;
+    HT_UNNAMED();
+
+    ht__layer = NULL;
+    ht__exchange_release(reducer->exchange, reducer->head_op);
+    reducer->head_op = NULL;
+    check_head(reducer);
+    ht__layer = layer;
 }
 
 /* No bucket leaves before the head has come, which says what divides it. */

@@ -155,7 +155,7 @@ void ht__reducer_post_ready(const ht_reducer *reducer)
     while (turn != NULL && ht__reducer_post(turn));
 }
 
-static bool serve(void)
+static bool serve_all(void)
 {
     bool moved = ht__exchange_progress_all();
 
@@ -170,6 +170,19 @@ static bool serve(void)
     }
     moved |= ht__hooks_progress();
     return moved | ht__reducers_look();
+}
+
+/* Its errors do not name the waiting call, or the layer that the call is in. */
+static bool serve(void)
+{
+    const char *layer = ht__layer;
+    bool moved;
+    HT_UNNAMED();
+
+    ht__layer = NULL;
+    moved = serve_all();
+    ht__layer = layer;
+    return moved;
 }
 
 void ht__reducer_queue(ht_reducer *reducer)
