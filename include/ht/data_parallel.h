@@ -267,8 +267,8 @@ HT_API ht_status ht_data_parallel_join_begin(ht_module *wrapper, const ht_join_o
 /* Ends a join: takes part in the exchanges of the other ranks with zeros until all ranks are here.
  *
  * The model and the state of the optimizers are then sent from a rank with the most steps to all.
- * All gradients are zeroed, even if all ranks made the same number of steps. It calls ht_data_parallel_flush first. A program that clips calls ht_data_parallel_complete
- * before it.
+ * All gradients are zeroed, even if all ranks made the same number of steps. It calls
+ * ht_data_parallel_flush first. A program that clips calls ht_data_parallel_complete before it.
  *
  * wrapper: in a join.
  * Collective.

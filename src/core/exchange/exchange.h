@@ -19,8 +19,9 @@
 typedef struct ht_exchange ht_exchange;
 typedef struct ht_exchange_op ht_exchange_op;
 
-/* The engine of one (communicator, purpose); borrowed, lives as long as the communicator or a storage
- * in its memory is in use. Collective on the first call. NULL after an error. HT_EXCHANGE=messages keeps it from using shared memory. */
+/* The engine of one (communicator, purpose); borrowed, lives as long as the communicator or a
+ * storage in its memory is in use. Collective on the first call. NULL after an error.
+ * HT_EXCHANGE=messages keeps it from using shared memory. */
 ht_exchange *ht__exchange_get(ht_comm *comm, ht_purpose purpose);
 
 /* Zeroed memory that the ranks of one node can read from each other: a buffer in it is exchanged

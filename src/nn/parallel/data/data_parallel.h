@@ -131,9 +131,9 @@ static inline bool ht__dp_has_made(const ht_dp_forward *forward, uint64_t number
     return number > forward->begin && number <= forward->end;
 }
 
-/* data/lost.c. Begins a pass on a rank without rows. Begins one on a rank that cannot use its loss, and
- * reports that to all. Begins one on a rank that lost its loss by an error: of this wrapper, or of
- * all that the loss may belong to. Whether a waiting forward pass has failed. */
+/* data/lost.c. Begins a pass on a rank without rows. Begins one on a rank that cannot use its loss,
+ * and reports that to all. Begins one on a rank that lost its loss by an error: of this wrapper, or
+ * of all that the loss may belong to. Whether a waiting forward pass has failed. */
 ht_status ht__dp_begin_idle(ht_data_parallel *dp);
 ht_status ht__dp_begin_broken(ht_data_parallel *dp);
 ht_status ht__dp_begin_counted(ht_data_parallel *dp, bool sync); /* the same, counted already */

@@ -342,8 +342,8 @@ void ht__reducer_expect(ht_reducer *reducer);
 ht_presence ht__reducer_presence(const ht_reducer_param *param, bool has_grad);
 void ht__reducer_surprise(const ht_reducer_param *param); /* an unexpected gradient */
 
-/* reducer_report.c. sent: all its sums have been started; look: starts the reports of those that have come and
- * miss something; never waits. name_missing makes the error of the reports. */
+/* reducer_report.c. sent: all its sums have been started; look: starts the reports of those that
+ * have come and miss something; never waits. name_missing makes the error of the reports. */
 void ht__reducer_sent(ht_reducer *reducer);
 void ht__reducer_unsent(ht_reducer *reducer);
 bool ht__reducers_look(void);

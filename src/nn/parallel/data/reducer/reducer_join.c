@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Passes of a rank that is out of data while others are not. Between begin and end of a join every
- * pass has a head of seven numbers, three for each parameter, and bits for the ranks that have data. The number of active ranks shows
- * the ranks out of data whether there is a pass at all. It also has the number to divide by. Only
- * the ranks out of data wait for the head. */
+ * pass has a head of seven numbers, three for each parameter, and bits for the ranks that have
+ * data. The number of active ranks shows the ranks out of data whether there is a pass at all. It
+ * also has the number to divide by. Only the ranks out of data wait for the head. */
 #include "nn/parallel/data/reducer/reducer.h"
 
 static const char what[] = "ranks out of data, for a step of the others";

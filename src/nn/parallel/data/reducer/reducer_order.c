@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The order of wrappers, and the order in which their passes start exchanges. All ranks start the
- * same operations of one exchange in the same order. But a pass starts some of them late, because its buckets wait for the sum of the
- * weights, and wrappers of one communicator share its exchange. So passes queue up in the order in
- * which they began, and only the first one of each exchange starts operations.
+ * same operations of one exchange in the same order. But a pass starts some of them late, because
+ * its buckets wait for the sum of the weights, and wrappers of one communicator share its exchange.
+ * So passes queue up in the order in which they began, and only the first one of each exchange
+ * starts operations.
  *
  * A rank that waits for something else (a barrier, a value to print) serves the queue meanwhile.
  * Otherwise it might wait for a rank that waits for an operation that this rank has not started. */

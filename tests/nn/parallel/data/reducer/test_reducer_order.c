@@ -1,7 +1,8 @@
 /* ranks 2 3 4 */
 /* SPDX-License-Identifier: MIT */
-/* The order in which ranks start exchanges: two wrappers of one communicator, averages of parameters
- * on it, and ranks that wait for something else. Ranks meet each other in the order that would go wrong, by messages. */
+/* The order in which ranks start exchanges: two wrappers of one communicator, averages of
+ * parameters on it, and ranks that wait for something else. Ranks meet each other in the order that
+ * would go wrong, by messages. */
 #include "nn/parallel/data/data_parallel_test.h"
 #include "nn/parallel/daso/average_parameters.h"
 #include "nn/parallel/data/data_parallel.h"
