@@ -126,13 +126,10 @@ static void fill_numbers(ht_reducer *reducer)
 static void take_lowest(ht_reducer *reducer)
 {
     for (int i = word_count(reducer) - 1; i >= 0; i--) {
-        uint64_t bits = (uint64_t)words(reducer)[i];
-        int bit = 0;
+        const uint64_t bits = (uint64_t)words(reducer)[i];
 
-        while (bits != 0 && (bits >> bit & 1) == 0)
-            bit++;
         if (bits != 0)
-            reducer->lowest = i * BITS + bit;
+            reducer->lowest = i * BITS + __builtin_ctzll(bits);
     }
 }
 
