@@ -18,7 +18,7 @@ result() {
     grep -rhoE 'getenv\("[A-Z_0-9]+"\)' "$srcdir/examples" "$srcdir/tools" "$srcdir/src/backends/cuda" | cut -d '"' -f 2
 } | sort -u >environment.read
 # shellcheck disable=SC2016 # no expressions, Markdown
-grep -oE '`[A-Za-z_0-9]+`' "$srcdir/doc/environment.md" | tr -d '`' | grep -E '^(HT|OMP|OMPI|TMPDIR)(_.*[A-Za-z0-9])?$' | sort -u >environment.listed
+grep -oE '`[A-Za-z_0-9]+`' "$srcdir/doc/environment.md" | tr -d '`' | grep -E '^(HT|OMP|OMPI|OPENBLAS|TMPDIR)(_.*[A-Za-z0-9])?$' | sort -u >environment.listed
 result 1 'every variable that is read is listed' "$(comm -23 environment.read environment.listed)"
 result 2 'every variable that is listed is read' "$(comm -13 environment.read environment.listed)"
 

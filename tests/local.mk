@@ -6,6 +6,7 @@
 core_tests = \
 	tests/backends/cpu/test_cpu_attention.c \
 	tests/backends/cpu/test_cpu_binary.c \
+	tests/backends/cpu/test_cpu_blas_core.c \
 	tests/backends/cpu/test_cpu_cell.c \
 	tests/backends/cpu/test_cpu_conv.c \
 	tests/backends/cpu/test_cpu_ctc.c \

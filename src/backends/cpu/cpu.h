@@ -25,6 +25,11 @@ const char *ht__cpu_onednn_version(void); /* "2.6.3", or "none" */
 /* False: the address space is limited, to *limit bytes, and BLAS has not got what it needs. */
 bool ht__cpu_has_room(int64_t *limit);
 
+/* Makes OpenBLAS run the kernels for this processor if its choice was older ones. The name of the
+ * new core, or NULL: its choice stays. Before any other thread calls BLAS or reads the environment.
+ */
+const char *ht__cpu_choose_blas_core(void);
+
 /* Threads that BLAS and oneDNN use in this rank. */
 void ht__cpu_set_threads(int threads);
 void ht__cpu_set_own_threads(int threads); /* for the calling thread, where the library has that */

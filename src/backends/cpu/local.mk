@@ -17,6 +17,8 @@ libht_objects_la_SOURCES += \
 	src/backends/cpu/kernel_errors.c \
 	src/backends/cpu/kernels.h \
 	src/backends/cpu/level.h \
+	src/backends/cpu/linalg/blas_core.c \
+	src/backends/cpu/linalg/blas_core.h \
 	src/backends/cpu/linalg/gemm.c \
 	src/backends/cpu/linalg/lapack.c \
 	src/backends/cpu/linalg/lapack.h \

@@ -35,7 +35,8 @@
     X(HT_TIMEOUT, NUMBER, "a number of seconds of at least 0")   \
     X(OMPI_COMM_WORLD_RANK, TEXT, "the value that mpirun sets")  \
     X(OMPI_MCA_osc_sm_backing_directory, TEXT, "a folder")       \
-    X(OMP_NUM_THREADS, TEXT, "an integer of at least 1")
+    X(OMP_NUM_THREADS, TEXT, "an integer of at least 1")         \
+    X(OPENBLAS_CORETYPE, TEXT, "the name of a core")
 
 typedef enum ht_env {
 #define HT_ENV_ROW(name, kind, allowed) HT_ENV_##name,

@@ -75,6 +75,7 @@ static void on_mpi_end(void)
 
 static ht_status start(MPI_Comm world)
 {
+    const char *core = ht__cpu_choose_blas_core();
     int ranks, cores, level;
 
     ht__wait_read_timeout();
@@ -101,6 +102,9 @@ static ht_status start(MPI_Comm world)
                   ht__process.size, ht_comm_world()->nodes, ranks, cores, ht__process.threads,
                   ht__env_text(HT_ENV_OMP_NUM_THREADS) != NULL ? " (OMP_NUM_THREADS)" : "",
                   level < MPI_THREAD_MULTIPLE ? ", MPI without MPI_THREAD_MULTIPLE" : "");
+    if (core != NULL)
+        ht_log_write0(HT_LOG_INFO,
+                      "OpenBLAS does not know this processor: it runs its kernels for %s", core);
     ht__env_check();
     log_nodes(ht_comm_world());
     ht__watch_unguard(outer);
