@@ -99,7 +99,7 @@ HT_API const int64_t *ht_dataset_shape(const ht_dataset *dataset, int array, int
 typedef enum ht_remainder_rule {
     HT_REMAINDER_UNEVEN, /* every row once; shards and last batches can differ in length */
     HT_REMAINDER_DROP,   /* same number of full batches on all ranks; at most P B - 1 rows unused */
-    HT_REMAINDER_PAD     /* same number of rows on all ranks; short shards repeat their first */
+    HT_REMAINDER_PAD     /* same number of rows on all ranks; a short shard repeats its first row */
 } ht_remainder_rule;
 
 /* Options of ht_dataloader_new. Those from batch_size to window_bytes are the same on all ranks;
@@ -126,9 +126,9 @@ HT_API ht_dataloader_options ht_dataloader_options_default(void);
  *
  * A thread reads ahead, in complete chunks, with its own handles of the file. If the shard fits
  * into the window, it is read once and permuted as one. Otherwise two windows of half the size are
- * in use. The order of chunks is then random, and so is the order of rows inside a window. The
- * order depends on (seed, epoch, rank) alone. The file is opened here and may lose its name
- * afterwards.
+ * in use. The order of chunks is then random, and so is the order of rows inside a window. For a
+ * given file, number of ranks and window, the order depends on (seed, epoch, rank) alone. The file
+ * is opened here and may lose its name afterwards.
  *
  * dataset: the loader keeps a copy, rows included; the caller still releases its reference.
  * options: NULL takes the defaults.
@@ -235,12 +235,13 @@ HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *norma
  * The file holds train/images (N, 28, 28) uint8, train/labels (N) uint8, and the same under test/,
  * chunked and deflated. It is written under a temporary name and then renamed.
  *
- * folder: with train-images-idx3-ubyte[.gz], ...
- * path: of the new file.
- * Not collective.
- * Errors: HT_ERR_IO if a file is missing or cannot be read, or path cannot be written;
- * HT_ERR_FORMAT for damaged files; HT_ERR_ARGUMENT for NULL. After an error, a file that path names
- * already is intact. */
+ * folder: with train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+ * t10k-labels-idx1-ubyte, each of which may end in .gz.
+ * path: of the new file; an existing file is replaced.
+ * Not collective: one rank calls it, and a barrier lets the others wait for the file.
+ * Errors: HT_ERR_IO if a file is missing or cannot be read, or path cannot be written.
+ * HT_ERR_FORMAT for damaged files, and if the numbers of images and labels differ. HT_ERR_ARGUMENT
+ * if folder or path is NULL. After an error, an existing file is intact. */
 HT_API ht_status ht_idx_to_hdf5(const char *folder, const char *path);
 
 /* A function that is told the progress of a conversion.
@@ -254,7 +255,8 @@ typedef void ht_idx_progress_fn(int64_t done, int64_t total, void *user);
  *
  * progress: NULL reports nothing.
  * user: passed to `progress`.
- * Not collective. */
+ * Not collective.
+ * Errors: those of ht_idx_to_hdf5. */
 HT_API ht_status ht_idx_to_hdf5_ext(const char *folder, const char *path,
                                     ht_idx_progress_fn *progress, void *user);
 

@@ -3,8 +3,8 @@
  * Files in the safetensors format, which PyTorch programs share. Source: the library safetensors.
  *
  * A file holds any number of tensors, each under a name, and texts about them (its metadata). A
- * file is read by ranges, not mapped into memory: another program that shortens it meanwhile causes
- * an error, and not the end of the process.
+ * file is read in pieces, not mapped into memory. So if another program shortens it meanwhile, the
+ * call returns an error and the process does not crash.
  *
  * dtypes: the format has all dtypes of libht except complex128 (HT_ERR_DTYPE). uint16 is read as
  *   int32 and uint32 as int64. uint64 is read as int64, and is HT_ERR_FORMAT if a value does not
@@ -24,11 +24,11 @@
 HT_BEGIN_DECLS
 
 /* Loads the tensor called `dataset` from the safetensors file path into a tensor of dtype and
- * split. Each rank reads its slab alone.
+ * split. Each rank reads only its slab.
  *
  * Collective, agrees.
- * Result: scoped, as of the loaders of ht/io.h.
- * Errors: HT_ERR_FORMAT if the file has no tensor of that name.
+ * Result: scoped.
+ * Errors: those of the loaders of ht/io.h. HT_ERR_FORMAT if the file has no tensor of that name.
  * Source: safetensors.safe_open. */
 HT_API ht_tensor *ht_load_safetensors(const char *path, const char *dataset, ht_dtype dtype,
                                       int split);
@@ -48,17 +48,21 @@ HT_API ht_status ht_save_safetensors(ht_tensor *x, const char *path, const char 
 
 /* Loads all tensors of the safetensors file path as a map from names to tensors.
  *
+ * Every rank reads all elements and has all tensors. ht_load_safetensors reads one tensor in slabs.
+ *
+ * path: the same file on all ranks.
  * Collective over comm, agrees.
- * Result: scoped; process-local tensors on the current device, each with the dtype of the file, in
- * the order of their bytes there.
- * Errors: HT_ERR_DTYPE for a dtype that libht lacks.
+ * Result: scoped; process-local tensors on the current device, each with the dtype that
+ * HT_DTYPE_OF_FILE gives, in the order of their bytes in the file. Empty for a file without
+ * tensors.
+ * Errors: those of the loaders of ht/io.h. HT_ERR_DTYPE for a dtype that libht lacks.
  * Source: safetensors.torch.load_file. */
 HT_API ht_value *ht_safetensors_load(const char *path, ht_comm *comm);
 
 /* Writes the tensors of a map to the safetensors file path, without metadata.
  *
- * tensors: maps names to tensors. A tensor is process-local and the same on all ranks, which rank 0
- *   writes, or it is on comm, and each rank writes its slab.
+ * tensors: maps names to tensors. A process-local tensor is the same on all ranks, and rank 0
+ *   writes it. Each rank writes its slab of a tensor on comm.
  * Collective over comm, agrees.
  * Errors: HT_ERR_ARGUMENT if tensors is not a map of tensors, or a tensor is on another
  * communicator. HT_ERR_ARGUMENT if a name is "__metadata__" or not UTF-8, or the ranks differ in
@@ -73,23 +77,26 @@ typedef struct ht_safetensors_text {
 
 /* ht_safetensors_save of tensors to path on comm, with metadata.
  *
- * count, metadata: the texts, each with a different key. PyTorch programs expect the value "pt" for
- *   the key "format".
+ * count: number of texts; with 0, metadata may be NULL.
+ * metadata: the texts, the same on all ranks, each with a different key. PyTorch programs expect
+ *   the value "pt" for the key "format".
  * Collective over comm, agrees.
- * Errors: also HT_ERR_ARGUMENT for a count below 0, if a text is NULL or not UTF-8, or a key comes
- * twice. */
+ * Errors: also HT_ERR_ARGUMENT if count is below 0, if a text is NULL or not UTF-8, if a key comes
+ * twice, or if the texts differ between ranks. */
 HT_API ht_status ht_safetensors_save_ext(const ht_value *tensors, const char *path, int count,
                                          const ht_safetensors_text metadata[], ht_comm *comm);
 
-/* Receives a text of a file's metadata, valid during the call; user is that of
- * ht_safetensors_metadata. */
+/* A function that receives a text of a file's metadata. key and value are valid during the call;
+ * user is that of ht_safetensors_metadata. */
 typedef void ht_safetensors_visit_fn(const char *key, const char *value, void *user);
 
 /* Calls visit with user, on every rank, for each text in the metadata of the safetensors file path,
  * in the order of the file.
  *
+ * path: that of rank 0 counts.
  * Collective over comm, agrees.
- * Errors: those of ht_safetensors_load. */
+ * Errors: HT_ERR_IO if the file is missing or cannot be read. HT_ERR_FORMAT if its header is
+ * invalid. HT_ERR_ARGUMENT if path, visit or comm is NULL. */
 HT_API ht_status ht_safetensors_metadata(const char *path, ht_safetensors_visit_fn *visit,
                                          void *user, ht_comm *comm);
 
