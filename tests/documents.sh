@@ -1,6 +1,7 @@
 #!/bin/sh
 # The C in README.md and doc/*.md, and the examples that are one file, compile as C11 and as C++17. A part
-# of a program is compiled after the names that its text takes for granted.
+# of a program is compiled after the names that its text takes for granted. Lines of documents have at most 130 columns,
+# except in tables and code.
 set -u
 srcdir=${srcdir:-.}
 # shellcheck source=tests/tap.sh
@@ -67,6 +68,25 @@ blocks() {
         inside && !/^\.\.\.$/ { text = text $0 "\n" }' "$1"
 }
 
+# long_lines FILE...: lines of text over 130 columns, as FILE:LINE: COLUMNS.
+long_lines() {
+    # shellcheck disable=SC2016 # awk's fields
+    LC_ALL=C awk '
+        FNR == 1 { inside = 0 }
+        /^```/ { inside = !inside }
+        inside || /^(    |\||```)/ { next }
+        { gsub(/[\200-\277]/, "") } # UTF-8: one byte of each character stays
+        length($0) > 130 { print "# " FILENAME ":" FNR ": " length($0) " columns" }' "$@"
+}
+no_long_lines() {
+    ! long_lines "$@" | grep .
+}
+long_lines_are_found() {
+    long=$(printf '%0131d' 0)
+    printf '%s\n' "$long" "| $long |" "    $long" '```c' "$long" '```' "x$long" >"$work/long.md"
+    [ "$(long_lines "$work/long.md" | wc -l)" -eq 2 ]
+}
+
 for document in "$srcdir"/README.md "$srcdir"/doc/*.md; do
     blocks "$document"
 done
@@ -77,6 +97,10 @@ for file in "$work"/*.c; do
 done
 set -- "$work"/README.md.*.c
 check 'blocks are found' test $# -ge 4
+check 'lines of documents have at most 130 columns' no_long_lines \
+    "$srcdir"/README.md "$srcdir"/CONTRIBUTING.md "$srcdir"/CHANGELOG.md "$srcdir"/doc/*.md "$srcdir"/doc/coverage/*.md \
+    "$srcdir"/tests/fuzz/README.md
+check 'longer lines are found' long_lines_are_found
 for example in diffusion fashion fit kmeans lowpass pca table; do
     check "examples/$example/$example.c as C++17" as_cxx "$srcdir/examples/$example/$example.c"
 done
