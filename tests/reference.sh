@@ -53,6 +53,13 @@ pages_format() {
     command -v groff >/dev/null || return 0
     ! find "$work/man3" -name '*.3' -exec groff -man -ww -Wbreak -Tutf8 -z {} + 2>&1 | grep .
 }
+# Bytes without those that continue a character of UTF-8 are columns.
+headers_are_narrow() {
+    # shellcheck disable=SC2016 # awk's fields
+    LC_ALL=C none awk '{ gsub(/[\200-\277]/, "") } length($0) > 100 { print FILENAME ":" FNR }' \
+        "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h
+}
+check 'lines of headers have at most 100 columns' headers_are_narrow
 check 'comments are in the grammar' none awk -f "$srcdir/tests/doc_comments.awk" "$work/records"
 check 'the English of headers' none awk -f "$srcdir/tests/english.awk" \
     "$srcdir"/include/ht.h "$srcdir"/include/ht/*.h "$srcdir"/include/ht/kernels/*.h

@@ -38,7 +38,7 @@
  *
  * Parts, in gather, allgather, scatter and reduce_scatter, are pieces along axis 0, in rank
  * order. The tensor that they make up is their concatenation. In blocking calls, parts may differ
- * in their length along axis 0.
+ * in their length along axis 0. A scalar is not a part (HT_ERR_SHAPE).
  *
  * Non-blocking calls return a request, which the caller owns. It keeps its tensors alive. Arrays of
  * counts are read before the call returns.
@@ -58,7 +58,8 @@
  * - HT_ERR_ARGUMENT if the tensor that is received is read-only: a broadcast view, ht_scalar, or
  *   memory that DLPack marks so. The buffer of ht_bcast is not received on the root.
  * - HT_ERR_SHAPE or HT_ERR_DTYPE if tensors do not fit together, on one rank or between ranks.
- * - HT_ERR_DTYPE if the reduction is not defined for the dtype, or is not an ht_reduce_op.
+ * - HT_ERR_DTYPE if the reduction is not defined for the dtype; HT_ERR_ARGUMENT if it is not an
+ *   ht_reduce_op.
  * - HT_ERR_STATE if gradients are recorded and the tensor that is received has a history: a
  *   recorded operation made it, or the tensor that it is a view of. A leaf has none, so a parameter
  *   can be received. */

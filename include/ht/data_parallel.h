@@ -80,9 +80,9 @@ HT_API ht_data_parallel_options ht_data_parallel_options_default(void);
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a module without trainable parameters, overlapping parameters, an
  * optimizer with parameters of other modules, or models that differ between ranks (SyncBatchNorm on
- * some of them). HT_ERR_STATE for
- * a module that a wrapper contains already, a parameter or the optimizer of another wrapper.
- * HT_ERR_COMM for split parameters. HT_ERR_DTYPE for another dtype.
+ * some of them). HT_ERR_STATE for a module that a wrapper contains already, and for a parameter or
+ * the optimizer of another wrapper. HT_ERR_COMM for split parameters. HT_ERR_DTYPE for another
+ * dtype.
  * Source: heat.nn.DataParallel, torch.nn.parallel.DistributedDataParallel. */
 HT_API ht_module *ht_nn_data_parallel(ht_module *module, ht_comm *comm, ht_optimizer *optimizer,
                                       bool blocking);
@@ -150,17 +150,17 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * ranks get the error when they wait for the averages of this pass, and nothing is updated.
  *
  * With several wrappers, ht_backward(NULL) takes those whose forward pass has failed, and those
- * that made its inputs. If none has failed, it takes all whose forward pass has no backward pass yet
- * and whose graph this thread had not freed before the error. That is too much where the loss of a
- * discriminator fails while its generator waits. Call this with NULL then, for each wrapper that the
- * loss would have reached.
+ * that made its inputs. If none has failed, it takes all whose forward pass has no backward pass
+ * yet and whose graph this thread had not freed before the error. That is too much where the loss
+ * of a discriminator fails while its generator waits. Call this with NULL then, for each wrapper
+ * that the loss would have reached.
  *
- * If a loss reaches several wrappers of a communicator, their passes begin in the order in which the
- * wrappers were made. Calls with NULL for these wrappers, without rows or after an error, must come
- * in that order, too. If ranks begin passes of different wrappers, all ranks get HT_ERR_STATE with
- * the names of two of these wrappers, from all wrappers of the communicator: end them, and wrap
- * again. If the modules have buffers, make the wrappers in the order in which their forward passes
- * run, because calls without rows renew buffers.
+ * If a loss reaches several wrappers of a communicator, their passes begin in the order in which
+ * the wrappers were made. Calls with NULL for these wrappers, without rows or after an error, must
+ * come in that order, too. If ranks begin passes of different wrappers, every wrapper of the
+ * communicator returns HT_ERR_STATE from then on. The message names two of these wrappers. Release
+ * all of them, and wrap the modules again. If the modules have buffers, make the wrappers in the
+ * order in which their forward passes run, because calls without rows renew buffers.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.
@@ -205,8 +205,9 @@ HT_API ht_status ht_data_parallel_flush(ht_module *wrapper);
 /* Begins a region in which gradients only accumulate on this rank. Regions nest.
  *
  * Backward passes of forward passes in the region are not exchanged. The first backward pass after
- * them sends the sum, as torch's does. Under HT_AVERAGE_MEAN the gradient of k passes is therefore k
- * times the mean over ranks and passes, which accumulation_steps = k gives: divide each loss by k.
+ * them sends the sum, as torch's does. Under HT_AVERAGE_MEAN the gradient of k passes is therefore
+ * k times the mean over ranks and passes, which accumulation_steps = k gives: divide each loss by
+ * k.
  *
  * The forward pass decides. So a backward pass in a region whose forward pass ran before it is
  * HT_ERR_STATE, on all ranks. A step with unsent gradients is HT_ERR_STATE too.

@@ -16,8 +16,9 @@ HT_BEGIN_DECLS
 
 /* Returns the device of this name.
  *
- * name: BACKEND or BACKEND:INDEX. Without an index, rank r of a node (HT_RANKS_PER_NODE) gets r
- * modulo the number of devices, or 0 of devices in the host's memory. Ranks may pass different names.
+ * name: BACKEND or BACKEND:INDEX. Without an index, rank r of a node (HT_RANKS_PER_NODE) gets index
+ * r modulo the number of devices, and index 0 of devices in the host's memory. Ranks may pass
+ * different names.
  * Not collective.
  * Result: borrowed; lives until ht_finalize.
  * Errors: NULL, with HT_ERR_ARGUMENT if name is malformed or NULL, HT_ERR_UNSUPPORTED if the

@@ -61,7 +61,7 @@ HT_API ht_status ht_setitem_(ht_tensor *x, int count, const ht_index key[], ht_t
  * values: as for ht_setitem_.
  * Collective if ht_setitem_ is. Collective too for an integer or a negative step at the split axis
  * of x.
- * Errors: also HT_ERR_DTYPE for values of a kind that x cannot hold.
+ * Errors: those of ht_setitem_. HT_ERR_DTYPE for values of a kind that x cannot hold.
  * Source: numpy.add.at, torch.Tensor.index_put_. */
 HT_API ht_status ht_add_at_(ht_tensor *x, int count, const ht_index key[], ht_tensor *values);
 

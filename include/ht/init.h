@@ -12,9 +12,9 @@
  * A graph that saved x is out of date then.
  *
  * Logically collective, unless a block says otherwise.
- * Errors: HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not finite
- * or outside of its range. HT_ERR_STATE for an x that cannot be written: a number (ht_scalar) or a
- * read-only view. */
+ * Errors: HT_ERR_ARGUMENT for a NULL x, another dtype or layout, and for a number that is not
+ * finite or outside of its range. HT_ERR_STATE for an x that cannot be written: a number
+ * (ht_scalar) or a read-only view. */
 #ifndef HT_INIT_H
 #define HT_INIT_H
 

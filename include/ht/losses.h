@@ -13,13 +13,12 @@
  * Targets that are only compared with 1 and -1 have no gradient.
  * Result: scoped; NULL after an error. A mean or sum is a scalar on all ranks. Without reduction,
  * the result is split if an operand is split along an axis that the result has, unless a comment
- * says otherwise. If operands are split differently, it is split as one of them. Without elements or
- * samples, a mean is 0, with a gradient of zeros; PyTorch returns NaN.
+ * says otherwise. If operands are split differently, it is split as one of them. Without elements
+ * or samples, a mean is 0, with a gradient of zeros; PyTorch returns NaN.
  * Errors: HT_ERR_SHAPE for operands that do not fit. HT_ERR_DTYPE unless x, or the operands instead
- * of it (x1 and x2, log_probs, ...), are floating, and the others are real; ht_mse_loss and
- * ht_l1_loss do not need it.
- * HT_ERR_DTYPE for classes of another dtype than integers. HT_ERR_ARGUMENT for an invalid reduction
- * or parameter.
+ * of it (x1 and x2, log_probs, ...), are floating and the others are real; ht_mse_loss and
+ * ht_l1_loss take any dtypes. HT_ERR_DTYPE for classes of another dtype than integers.
+ * HT_ERR_ARGUMENT for an invalid reduction or parameter.
  * Source: torch.nn.functional. */
 #ifndef HT_LOSSES_H
 #define HT_LOSSES_H
@@ -92,7 +91,9 @@ typedef struct ht_poisson_nll_options {
 HT_API ht_poisson_nll_options ht_poisson_nll_options_default(void);
 
 /* exp(x) - target x, or x - target log(x + eps) where x is not a logarithm.
- * target: of x's shape. options: NULL for the defaults. */
+ *
+ * target: of the shape of x.
+ * options: NULL for the defaults. */
 HT_API ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
                                       const ht_poisson_nll_options *options);
 
@@ -100,8 +101,9 @@ HT_API ht_tensor *ht_poisson_nll_loss(ht_tensor *x, ht_tensor *target,
  * of the maximum.
  *
  * target: a shape that broadcasts to that of x.
- * var: variances of x's shape, one of whose axes may have length 1; or without the last axis.
- * full: adds log(2 pi) / 2; PyTorch's default is false. eps: above 0; the default is 1e-6.
+ * var: variances of the shape of x, one of whose axes may have length 1; or without the last axis.
+ * full: true adds log(2 pi) / 2; PyTorch's default is false.
+ * eps: above 0; PyTorch's default is 1e-6.
  * reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks if an element of var is below 0. */
 HT_API ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tensor *var, bool full,
@@ -110,7 +112,8 @@ HT_API ht_tensor *ht_gaussian_nll_loss(ht_tensor *x, ht_tensor *target, ht_tenso
 /* target (log(target) - x): the divergence of the distribution target from the one with the
  * logarithms x.
  *
- * target: of x's shape; 0 has loss 0. log_target: it holds logarithms; PyTorch's default is false.
+ * target: of the shape of x; 0 has loss 0.
+ * log_target: true: target holds logarithms; PyTorch's default is false.
  * reduction: also HT_BATCH_MEAN, which is the divergence of a batch. */
 HT_API ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target,
                             ht_reduction_mode reduction);
@@ -119,33 +122,42 @@ HT_API ht_tensor *ht_kl_div(ht_tensor *x, ht_tensor *target, bool log_target,
 
 /* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100.
  *
- * x: probabilities; numbers outside [0, 1] give NaN, where PyTorch fails. target: of x's shape.
- * weight: a factor of each loss, which broadcasts to x; NULL for 1. reduction: see the top. */
+ * x: probabilities; numbers outside [0, 1] give NaN, where PyTorch fails.
+ * target: of the shape of x.
+ * weight: a factor of each loss, which broadcasts to x; NULL for 1.
+ * reduction: see the top. */
 HT_API ht_tensor *ht_binary_cross_entropy(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
                                           ht_reduction_mode reduction);
 
 /* ht_binary_cross_entropy of ht_sigmoid(x), without overflow.
  *
- * target: of x's shape. weight: as for ht_binary_cross_entropy.
+ * target: of the shape of x.
+ * weight: as for ht_binary_cross_entropy.
  * pos_weight: a factor of target log(x), which broadcasts to x; NULL for 1.
  * reduction: see the top. */
 HT_API ht_tensor *ht_binary_cross_entropy_with_logits(ht_tensor *x, ht_tensor *target,
                                                       ht_tensor *weight, ht_tensor *pos_weight,
                                                       ht_reduction_mode reduction);
 
-/* log(1 + exp(-target x)) with reduction, without overflow. target: of x's shape, 1 or -1. */
+/* log(1 + exp(-target x)) with reduction, without overflow.
+ *
+ * target: of the shape of x, 1 or -1. */
 HT_API ht_tensor *ht_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_reduction_mode reduction);
 
 /* The mean over the last axis of ht_binary_cross_entropy_with_logits.
  *
- * x: (C) or (N, C), also with several axes instead of N. target: of x's shape, 0 or 1.
+ * x: (C) or (N, C), also with several axes instead of N.
+ * target: of the shape of x, 0 or 1.
  * weight: a factor for each class, (C), or NULL.
  * Result: without reduction, one loss for each row. */
 HT_API ht_tensor *ht_multilabel_soft_margin_loss(ht_tensor *x, ht_tensor *target, ht_tensor *weight,
                                                  ht_reduction_mode reduction);
 
 /* x where target is 1, max(0, margin - x) where it is -1, and the sum of both elsewhere.
- * target: of x's shape. margin: PyTorch's default is 1. reduction: see the top. */
+ *
+ * target: of the shape of x.
+ * margin: PyTorch's default is 1.
+ * reduction: see the top. */
 HT_API ht_tensor *ht_hinge_embedding_loss(ht_tensor *x, ht_tensor *target, double margin,
                                           ht_reduction_mode reduction);
 
@@ -188,8 +200,8 @@ HT_API ht_class_loss_options ht_class_loss_options_default(void);
 /* -weight[c] log_probs[n][c] with the class c = target[n] of each sample n.
  *
  * log_probs: (C), (N, C) or (N, C, d1, ...), whose samples are (N, d1, ...); split along N or not.
- * target: classes of an integer dtype, of the shape of the samples and any split. options: NULL for
- * the defaults; label_smoothing is 0.
+ * target: classes of an integer dtype, of the shape of the samples and any split.
+ * options: NULL for the defaults; label_smoothing is 0.
  * Result: NaN for HT_MEAN if all samples are ignored. Without reduction, it is split along N if
  * log_probs is, whatever the split of target. It has the slabs of log_probs (N, C), and may be
  * balanced for more axes.
@@ -213,9 +225,12 @@ HT_API ht_tensor *ht_cross_entropy_ext(ht_tensor *logits, ht_tensor *target,
 
 /* The sum over the classes i != target of max(0, margin - x[target] + x[i])^p, divided by C.
  *
- * x: (C) or (N, C); () is one class. target: () or (N), or (1) for an x (C), of an integer dtype.
- * p: 1 or 2. margin: PyTorch's default is 1. weight: a factor for each class, (C), replicated and
- * of the dtype of x, or NULL. reduction: see the top.
+ * x: (C) or (N, C); () is one class.
+ * target: () or (N), or (1) for an x (C), of an integer dtype.
+ * p: 1 or 2.
+ * margin: PyTorch's default is 1.
+ * weight: NULL, or a factor for each class, (C), replicated and of the dtype of x.
+ * reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks for a target that is not a class. */
 HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, double margin,
                                        ht_tensor *weight, ht_reduction_mode reduction);
@@ -223,8 +238,10 @@ HT_API ht_tensor *ht_multi_margin_loss(ht_tensor *x, ht_tensor *target, int p, d
 /* The sum over the targets j, and the classes i that are none of them, of
  * max(0, 1 - x[j] + x[i]), divided by C. It needs memory for C^2 numbers for each row.
  *
- * x: (C) or (N, C); () is one class. target: of x's shape and an integer dtype: classes, up to the
- * first -1. With one class, the shapes () and (1) are equivalent. reduction: see the top.
+ * x: (C) or (N, C); () is one class.
+ * target: of the shape of x and an integer dtype: classes, up to the first -1. With one class, the
+ *   shapes () and (1) are equivalent.
+ * reduction: see the top.
  * Errors: also HT_ERR_ARGUMENT on all ranks for an element of target that is neither a class nor
  * -1, even after the first -1. */
 HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
@@ -232,8 +249,11 @@ HT_API ht_tensor *ht_multilabel_margin_loss(ht_tensor *x, ht_tensor *target,
 
 /* ---- Pairs and triplets ---- */
 
-/* max(0, -target (x1 - x2) + margin): x1 is to be the larger one where target is 1, the smaller
- * one where it is -1. All have one number of axes, and broadcast. margin: PyTorch's default is 0.
+/* max(0, -target (x1 - x2) + margin): x1 should be the larger one where target is 1, the smaller
+ * one where it is -1.
+ *
+ * x1, x2, target: of the same number of axes; they broadcast.
+ * margin: PyTorch's default is 0.
  * reduction: see the top. */
 HT_API ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
                                          double margin, ht_reduction_mode reduction);
@@ -241,7 +261,9 @@ HT_API ht_tensor *ht_margin_ranking_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor
 /* 1 - cos where target is 1, max(0, cos - margin) where it is -1, and 0 elsewhere. cos is the
  * cosine of the angle between rows of x1 and x2.
  *
- * x1, x2: (N, D) or (D). target: (N) or (). margin: PyTorch's default is 0.
+ * x1, x2: (N, D) or (D).
+ * target: (N) or ().
+ * margin: PyTorch's default is 0.
  * reduction: see the top. */
 HT_API ht_tensor *ht_cosine_embedding_loss(ht_tensor *x1, ht_tensor *x2, ht_tensor *target,
                                            double margin, ht_reduction_mode reduction);
@@ -261,15 +283,17 @@ typedef struct ht_triplet_margin_options {
 HT_API ht_triplet_margin_options ht_triplet_margin_options_default(void);
 
 /* max(0, |anchor - positive| - |anchor - negative| + margin), with norms along the last axis.
- * anchor, positive, negative: of one number of axes; they broadcast. options: NULL for the
- * defaults. */
+ *
+ * anchor, positive, negative: of the same number of axes; they broadcast.
+ * options: NULL for the defaults. */
 HT_API ht_tensor *ht_triplet_margin_loss(ht_tensor *anchor, ht_tensor *positive,
                                          ht_tensor *negative,
                                          const ht_triplet_margin_options *options);
 
 /* The distances between rows of a and b, by differentiable operations.
  *
- * a, b: two of the operands in the shapes that the program passed. user: as it was given.
+ * a, b: two of the operands in the shapes that the program passed.
+ * user: as it was given.
  * Result: floating, of any shape that broadcasts with the other distances: the shape of the losses.
  * NULL after an error; NULL without one is HT_ERR_ARGUMENT of the loss. */
 typedef ht_tensor *ht_distance_fn(ht_tensor *a, ht_tensor *b, void *user);
@@ -277,7 +301,9 @@ typedef ht_tensor *ht_distance_fn(ht_tensor *a, ht_tensor *b, void *user);
 /* ht_triplet_margin_loss with distances of the program's own.
  *
  * anchor, positive, negative: as for ht_triplet_margin_loss.
- * distance: called with user. margin: above 0; PyTorch's default is 1. swap: its default is false.
+ * distance: called with user.
+ * margin: above 0; PyTorch's default is 1.
+ * swap: as in ht_triplet_margin_options; PyTorch's default is false.
  * reduction: see the top. */
 HT_API ht_tensor *ht_triplet_margin_with_distance_loss(ht_tensor *anchor, ht_tensor *positive,
                                                        ht_tensor *negative,

@@ -203,8 +203,8 @@ HT_API int64_t ht_module_parameter_count(ht_module *module);
 /* Returns the number of children of module, without those further below; 0 for NULL. */
 HT_API int ht_module_child_count(const ht_module *module);
 
-/* Returns the child of module at index, borrowed. Returns NULL, without an error, if index is out of
- * range or module is NULL.
+/* Returns the child of module at index, borrowed. Returns NULL, without an error, if index is out
+ * of range or module is NULL.
  *
  * index: from 0, in order of registration.
  * name: set to the child's name, borrowed, and unchanged if there is none; NULL: not wanted. */
@@ -258,7 +258,8 @@ HT_API ht_status ht_module_to_device(ht_module *module, ht_device *device);
 /* Sets requires_grad for all parameters of module: false freezes them.
  *
  * A wrapper freezes its complete model, but not a part of it.
- * Errors: HT_ERR_STATE if module lies inside a wrapper. */
+ * Errors: HT_ERR_STATE if module lies inside a wrapper. HT_ERR_STATE or HT_ERR_DTYPE if
+ * ht_tensor_set_requires_grad refuses a parameter; the ones before it are set. */
 HT_API ht_status ht_module_requires_grad(ht_module *module, bool requires_grad);
 
 /* Lets the next gradients of the parameters of module replace the present ones. Until then

@@ -29,7 +29,9 @@ HT_BEGIN_DECLS
  *   +-1 / sqrt(in_features). */
 HT_API ht_module *ht_nn_linear(int64_t in_features, int64_t out_features);
 
-/* ht_nn_linear of in_features and out_features. bias: false leaves out the bias. */
+/* ht_nn_linear of in_features and out_features.
+ *
+ * bias: false leaves out the bias. */
 HT_API ht_module *ht_nn_linear_ext(int64_t in_features, int64_t out_features, bool bias);
 
 /* A layer of ht_conv2d with square kernels and a bias.

@@ -12,8 +12,8 @@
  * is neither. The entries are different leaves of dtype float32 or float64, and not read-only
  * views, on any devices and communicators. They need not require gradients: a parameter without a
  * gradient is left alone. The optimizer retains each. Its state tensors have the dtype, the device,
- * the split and the slabs of their parameter. A step updates the part of this rank, unless a block
- * says that it is collective.
+ * the shape, the split and the slabs of their parameter, except in ht_optim_adafactor. A step
+ * updates the part of this rank, unless a block says that it is collective.
  * lr: a finite number of at least 0.
  * options: NULL takes the defaults. A coefficient of a running mean (beta1, beta2, rho, alpha of
  * RMSprop) is in [0, 1). Every other number is finite and at least 0, unless a comment says
@@ -322,12 +322,12 @@ HT_API ht_optimizer *ht_optim_sparse_adam(ht_value *parameters, double lr,
 
 /* Adafactor: p -= a u / max(1, rms(u) / d) with u = g / sqrt(max(v, eps1^2)).
  *
- * a = max(eps2, rms(p)) min(lr, 1 / sqrt(t)), where rms is the root of the mean square of all
- * elements. The state tensors of a matrix are a row and a column: running means of the mean squares
- * of its rows and of its columns. v is their product, divided by the mean of the rows' (at least
- * eps1). The state tensor of a parameter of fewer than 2 axes is v itself; more axes are batches of
- * matrices. The running means have weight t^beta2_decay for the new value. With weight_decay,
- * p *= 1 - lr weight_decay comes first, and g is without weight decay.
+ * a = max(eps2, rms(p)) min(lr, 1 / sqrt(t)) in step t, counted from 1. rms is the root of the mean
+ * square of all elements. The state tensors of a matrix (m, n) are r (m, 1), the running mean of
+ * g^2 along its rows, and c (1, n), that along its columns. v is r c / max(mean(r), eps1). More
+ * axes are batches of matrices. The state tensor of a parameter of fewer than 2 axes is v itself,
+ * the running mean of g^2. Running means have weight t^beta2_decay for the new value. With
+ * weight_decay, p *= 1 - lr weight_decay comes first, and g is without weight decay.
  *
  * parameters, lr: see the top.
  * options: see the top and the struct.

@@ -10,9 +10,10 @@
  * Each rank holds its part of x, of y and of the result, and two panels of the other ranks' y.
  * Nothing else travels. Operands that are split along their columns are first split along their
  * rows.
- * Collective if an operand is split. Differentiable, with slope 0 where a distance is 0. Gradients of
- * ht_cdist and ht_rbf in float32 are sums in float64, which lose digits of pairs whose distance is
- * below 2^-29 of the largest. Those in float64 take differences of pairs if sums would lose digits.
+ * Collective if an operand is split. Differentiable, with slope 0 where a distance is 0. Gradients
+ * of ht_cdist and ht_rbf in float32 are sums in float64, which lose digits of pairs whose distance
+ * is below 2^-29 of the largest. Those in float64 take differences of pairs if sums would lose
+ * digits.
  * Result: (m, n), split 0 if x is split, split 1 if y alone is. The slabs are those of its rows, or
  * balanced if it is split along its columns. The dtype is that to which x and y promote: float16
  * and bfloat16 are rounded once, integers and bool give float32.

@@ -273,6 +273,8 @@ HT_API ht_tensor *ht_quantile_ext(ht_tensor *x, int count, const double q[], int
  *
  * An even number of elements gives the mean of the two in the middle. torch.median returns the
  * lower one.
+ * Result: as of ht_quantile.
+ * Errors: those of ht_quantile.
  * Source: heat.median, numpy.median. */
 HT_API ht_tensor *ht_median(ht_tensor *x, int axis);
 
