@@ -232,7 +232,7 @@ HT_API ht_tensor *ht_transform_normalize(ht_tensor *rows, int array, void *norma
 
 /* Converts a folder of MNIST-format IDX files to one HDF5 file.
  *
- * The file holds train/images (N, 28, 28) uint8, train/labels (N) uint8, and the same under test/,
+ * The file holds train/images (N, H, W) uint8, train/labels (N) uint8, and the same under test/,
  * chunked and deflated. It is written under a temporary name and then renamed.
  *
  * folder: with train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and

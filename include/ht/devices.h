@@ -4,7 +4,8 @@
  *
  * "cpu" is "cpu:0". "cpu:1", "cpu:2", ... are virtual host devices, each with separate memory
  * accounting. Other names are devices of backend modules: "cuda:0" loads libht_cuda.so. A module is
- * loaded on first use, from HT_BACKEND_PATH and then from the library's own folder.
+ * loaded on first use, from the folders in HT_BACKEND_PATH (with colons between them) or from the
+ * library's own folder.
  *
  * Errors: HT_ERR_ARGUMENT for NULL (ht_error_get), unless a comment says otherwise. */
 #ifndef HT_DEVICES_H

@@ -10,10 +10,10 @@
  *   out those that are 0, is below 2^59. HT_SHAPE passes both.
  * dtype: the dtype of the result.
  * split: the axis along which the ranks share the tensor, in canonical slabs (ht_comm_chunk),
- *   unless a comment says otherwise. Negative axes count from the end: -1 is the last axis, not "no
- *   split" as Heat's None is. With HT_NONE every rank holds all elements. With HT_LOCAL the tensor
- *   is this rank's own, on HT_COMM_SELF. The call is then not collective: ranks may make different
- *   tensors, or skip the call.
+ *   unless a comment says otherwise. Negative axes count from the end: -1 is the last axis. With
+ *   HT_NONE, which is Heat's None, every rank holds all elements. With HT_LOCAL the tensor is this
+ *   rank's own, on HT_COMM_SELF. The call is then not collective: ranks may make different tensors,
+ *   or skip the call.
  * device, comm: the device and the communicator of the result.
  *
  * The same meaning of split applies wherever a call makes a tensor from nothing: here, in
