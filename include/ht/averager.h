@@ -40,7 +40,8 @@ typedef struct ht_hierarchical_averager ht_hierarchical_averager;
  * Collective over `comm`, agrees.
  * Result: owned.
  * Errors: HT_ERR_ARGUMENT for a value out of range, and for values that differ between ranks.
- * Source: torch.distributed.algorithms.model_averaging.HierarchicalModelAverager. */
+ * Source: HierarchicalModelAverager of
+ * torch.distributed.algorithms.model_averaging.hierarchical_model_averager. */
 HT_API ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,
                                                               const int64_t periods[],
                                                               const int group_sizes[],
