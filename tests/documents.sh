@@ -27,13 +27,17 @@ context() {
 struct net {
     ht_module *conv1, *conv2, *dropout1, *dropout2, *fc1, *fc2;
 };
-extern ht_module *net;
+extern ht_module *net, *model, *dp, *averaged;
 extern ht_optimizer *opt;
+extern ht_optim_wrapper *wrapper;
 extern ht_scheduler *schedule;
+extern ht_dataset *images;
+extern ht_dataloader_options options;
 extern ht_dataloader *loader;
 extern ht_batch batch;
+extern ht_tensor *x, *y, *x1, *y1, *x2, *y2;
 extern ht_comm *comm;
-extern ht_value *state;
+extern ht_value *state, *parameters;
 extern bool blocking;
 extern int64_t epochs, step, steps;
 extern double loss, rows;
@@ -65,7 +69,7 @@ blocks() {
         }
         /^```c$/ { inside = 1; text = ""; next }
         /^```$/ && inside { inside = 0; block(text) }
-        inside && !/^\.\.\.$/ { text = text $0 "\n" }' "$1"
+        inside && !/^ *\.\.\./ { text = text $0 "\n" }' "$1"
 }
 
 # long_lines FILE...: lines of text over 130 columns, as FILE:LINE: COLUMNS.
