@@ -3,17 +3,18 @@
 AC_DEFUN([HT_SIMD], [
   AC_ARG_WITH([simd],
     [AS_HELP_STRING([--with-simd=LIST],
-      [kernels for these levels of x86-64 in addition to the baseline: all, native (those that this machine can run), no,
-      or names, as avx2,avx512 @<:@all@:>@])],
+      [kernels for these levels of x86-64 in addition to the baseline: all, native (those that this machine can run), best
+      (the best of these), no, or names, as avx2,avx512 @<:@all@:>@])],
     [], [with_simd=all])
   AS_IF([test "$with_simd" = yes], [with_simd=all])
-  AS_CASE([$with_simd], [all|native|no|avx2|avx512|avx2,avx512|avx512,avx2], [],
-    [AC_MSG_ERROR([--with-simd takes all, native, no, or a list of avx2 and avx512, not $with_simd])])
+  ht_wider_level=no
+  AS_CASE([$with_simd], [all|native|best|no|avx2|avx512|avx2,avx512|avx512,avx2], [],
+    [AC_MSG_ERROR([--with-simd takes all, native, best, no, or a list of avx2 and avx512, not $with_simd])])
 ])
 
 # HT_SIMD_LEVEL(NAME, FLAGS, FEATURES, INTRINSIC-TYPE-AND-USE)
 # Whether the kernels are compiled for a SIMD level of x86-64 in addition to the baseline: --with-simd names it and the compiler
-# can target it. FLAGS go to the files of that level only. Which level runs is decided when the program starts, by the
+# can target it. The best level comes first. FLAGS go to the files of that level only. Which level runs is decided when the program starts, by the
 # FEATURES of the processor.
 # Sets ht_NAME, HT_HAVE_NAME, HT_RUNS_NAME, NAME_CFLAGS and the conditional HT_HAVE_NAME.
 AC_DEFUN([HT_SIMD_LEVEL], [
@@ -28,13 +29,15 @@ AC_DEFUN([HT_SIMD_LEVEL], [
          [ht_cv_simd_$1=yes])])
      CFLAGS=$ht_save_CFLAGS])
   ht_$1=$ht_cv_simd_$1
-  AS_IF([test "$with_simd $ht_$1" = "native yes"],
+  AS_CASE([$with_simd-$ht_$1], [native-yes|best-yes],
     [AC_CACHE_CHECK([whether this machine can run $1], [ht_cv_simd_runs_$1],
       [AC_RUN_IFELSE([AC_LANG_PROGRAM([], [return !(ht_runs);])],
         [ht_cv_simd_runs_$1=yes], [ht_cv_simd_runs_$1=no],
-        [AC_MSG_ERROR([--with-simd=native is for builds on the machine that runs them])])])
+        [AC_MSG_ERROR([--with-simd=$with_simd is for builds on the machine that runs them])])])
      ht_$1=$ht_cv_simd_runs_$1])
-  AS_CASE([,$with_simd,], [,all,|,native,|*,m4_tolower([$1]),*], [], [ht_$1=no])
+  AS_CASE([,$with_simd,], [,all,|,native,|,best,|*,m4_tolower([$1]),*], [], [ht_$1=no])
+  AS_IF([test "$with_simd $ht_wider_level" = "best yes"], [ht_$1=no])
+  AS_IF([test $ht_$1 = yes], [ht_wider_level=yes])
   AS_IF([test $ht_$1 = yes],
     [AC_DEFINE([HT_HAVE_$1], [1], [Define to 1 if the kernels are compiled for $1.])
      AC_DEFINE([HT_RUNS_$1], [(ht_runs)], [Whether the processor has $1.])])

@@ -28,6 +28,9 @@ cpu_has() {
 yes_or_no() {
     if cpu_has "$1"; then echo yes; else echo no; fi
 }
+no_if_wider() {
+    if cpu_has avx512vl; then echo no; else yes_or_no avx2; fi
+}
 
 # The library has the kernels of the levels that config.h names, and no others.
 built() {
@@ -42,12 +45,13 @@ check 'kernels are compiled for the levels that configure found' built
 case $(uname -m) in
 x86_64)
     check 'all: every level' has all 'baseline, AVX2: yes, AVX-512: yes'
+    check 'best: the best of these' has best "baseline, AVX2: $(no_if_wider), AVX-512: $(yes_or_no avx512vl)"
     check 'native: those that this machine can run' has native "baseline, AVX2: $(yes_or_no avx2), AVX-512: $(yes_or_no avx512vl)"
     ;;
 *) check 'all: the baseline of a processor without levels' has all 'baseline, AVX2: no, AVX-512: no' ;;
 esac
 refused() {
-    configured avx513 | grep -q 'with-simd takes all, native, no'
+    configured avx513 | grep -q 'with-simd takes all, native, best, no'
 }
 check 'a level that does not exist is refused' refused
 plan
