@@ -260,6 +260,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_parts.c \
 	tests/nn/parallel/data/test_data_parallel_separate.c \
 	tests/nn/parallel/data/test_data_parallel_several.c \
+	tests/nn/parallel/data/test_data_parallel_several_buffers.c \
 	tests/nn/parallel/data/test_data_parallel_stop.c \
 	tests/nn/parallel/data/test_data_parallel_timeline.c \
 	tests/nn/parallel/data/test_data_parallel_told.c \

@@ -245,6 +245,7 @@ static ht_status start(ht_module *self, ht_module *module, const ht_data_paralle
         ht__module_unguard(self, module);
         return ht_error_get(NULL);
     }
+    dp->reducer->wrapper = dp;
     set_unfinished(dp, &dp->group);
     ht__dp_hook_layers(dp);
     take_over_steps(dp);
@@ -340,19 +341,34 @@ ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight)
     return HT_SUCCESS;
 }
 
+/* The buffers that other ranks renew in a forward pass that this rank left out. One that waits has
+ * renewed them, and after a failure no rank does. */
+static ht_status renew_left_out(ht_data_parallel *dp)
+{
+    ht_error_kept cause;
+    ht_status status;
+
+    ht__dp_disarm_dropped();
+    if (dp->armed_count > 0 || dp->reducer->failure != HT_SUCCESS || ht__dp_is_refused())
+        return HT_SUCCESS;
+    ht__error_set_aside(&cause);
+    status = ht__dp_renew_buffers(dp);
+    ht__error_put_back(&cause);
+    return status;
+}
+
 ht_status ht__dp_backward(const char *what, ht_data_parallel *dp, ht_tensor *loss)
 {
-    ht_status status = HT_SUCCESS;
+    ht_status status;
 
     if (loss != NULL)
         return ht__backward(what, loss);
-    if (ht_error_get(NULL) != HT_SUCCESS) /* no rows of this rank: their forward pass has failed */
+    status = renew_left_out(dp);
+    if (status != HT_SUCCESS)
+        return status;
+    if (ht_error_get(NULL) != HT_SUCCESS) /* not for want of rows */
         return ht__dp_begin_lost(dp);
-    ht__dp_disarm_dropped();
-    if (dp->armed_count == 0) /* a forward pass that waits has renewed them */
-        status = ht__dp_renew_buffers(dp);
-    if (status == HT_SUCCESS)
-        status = ht__dp_begin_idle(dp);
+    status = ht__dp_begin_idle(dp);
     return status != HT_SUCCESS ? status : ht__reducer_status(dp->reducer);
 }
 

@@ -157,22 +157,10 @@ static ht_status agree_on_root(ht_data_parallel *dp, bool active, int *root)
     return status;
 }
 
-static void count_buffer(const char *name, ht_tensor *x, void *user)
-{
-    (void)name;
-    (void)x;
-    ++*(int *)user;
-}
-
 ht_status ht__dp_join_buffers(ht_data_parallel *dp, int *root)
 {
-    int count = 0;
-    ht_status status;
+    const ht_status status = ht__reducer_announce_buffers(dp->reducer);
 
-    ht__module_walk_tensors(dp->module, HT_SLOT_BUFFER, count_buffer, &count);
-    if (count == 0)
-        return HT_SUCCESS;
-    status = ht__reducer_announce_buffers(dp->reducer);
     return status == HT_SUCCESS ? agree_on_root(dp, true, root) : status;
 }
 

@@ -20,6 +20,7 @@
 #include "optim/optim.h"
 
 typedef struct ht_reducer ht_reducer;
+struct ht_data_parallel;
 
 typedef enum ht_bucket_state {
     HT_BUCKET_IDLE,         /* no pass yet */
@@ -158,6 +159,7 @@ typedef struct ht_stop {
 } ht_stop;
 
 struct ht_reducer {
+    struct ht_data_parallel *wrapper; /* not owned */
     ht_comm *comm;                    /* retained */
     ht_exchange *exchange;            /* not owned */
     const ht_bringing *bring;         /* not owned */
