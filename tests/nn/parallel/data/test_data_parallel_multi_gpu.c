@@ -78,13 +78,11 @@ static ht_status weighted_backward(const struct setting *s, double weight, doubl
 }
 
 /* The ways of a program to make one gradient, and the gradient; the first begins from an average
- * that was not zeroed, of 3 rows for each of n ranks. */
+ * that was not zeroed, in which this rank's share is 3 rows. */
 static double add_kept(const struct setting *s)
 {
-    const int n = node_size(2);
-
     assert_int_equal(ht_backward(loss_of(s, 4)), HT_SUCCESS);
-    return (n * (ht_test_rank / 2 * 2 + (n - 1) / 2.0) + 4) / (n + 1);
+    return (ht_test_rank / 2 * 2 + (node_size(2) - 1) / 2.0 + 4) / 2;
 }
 
 static double weigh(const struct setting *s)
@@ -156,6 +154,59 @@ static void test_own_gradients_are_means(void **state)
         assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
     }
     assert_int_equal(way, sizeof ways / sizeof *ways);
+    end(&s);
+}
+
+/* Rows and gradient of a rank in a batch. */
+static double rows_in(int batch, int rank)
+{
+    return batch == 2 ? rank % 2 : 1 + 2 * (rank % 2) + batch;
+}
+
+static double gradient_in(int batch, int rank)
+{
+    return 10 * batch + 3 * rank;
+}
+
+/* Of batches 2 to `last`, by all ranks of the node. */
+static double mean_of_node(int last)
+{
+    const int first = ht_test_rank / 2 * 2;
+    double sum = 0, rows = 0;
+
+    for (int batch = 2; batch <= last; batch++) {
+        for (int rank = first; rank < first + node_size(2); rank++) {
+            sum += rows_in(batch, rank) * gradient_in(batch, rank);
+            rows += rows_in(batch, rank);
+        }
+    }
+    return sum / rows;
+}
+
+/* Batch 3 stays on its ranks, batch 4 is averaged. */
+static void a_gradient_kept_over_own_batches_is_the_mean_of_all_rows(void **state)
+{
+    ht_daso_options o = options_of(0, 0, HT_FLOAT32);
+    struct setting s = set_points(2, HT_FLOAT64, 1, 100, &o);
+
+    (void)state;
+    s.daso->schedule.global_skip = 8;
+    s.daso->schedule.local_skip = 2;
+    s.daso->schedule.wait = 2;
+    ht_set_grad_enabled(true);
+    for (int batch = 0; batch < 8; batch++) {
+        const bool apart = batch % 2 == 1 && batch > 2;
+
+        if (batch <= 2)
+            ht_daso_zero_grad(s.daso);
+        assert_int_equal(
+            weighted_backward(&s, rows_in(batch, ht_test_rank), gradient_in(batch, ht_test_rank)),
+            HT_SUCCESS);
+        if (batch > 2 && !apart)
+            assert_true(fabs(gradient(&s) - mean_of_node(batch)) < 1e-12 * mean_of_node(batch));
+        assert_int_equal(ht_daso_step(s.daso), HT_SUCCESS);
+        assert_int_equal(ht_daso_get_report(s.daso).local_sync, !apart);
+    }
     end(&s);
 }
 
@@ -270,6 +321,7 @@ static void test_misuse(void **state)
 
 HT_TEST_SUITE(test_data_parallel_multi_gpu, cmocka_unit_test(test_averages_inside_nodes),
               cmocka_unit_test(test_local_skips), cmocka_unit_test(test_own_gradients_are_means),
+              cmocka_unit_test(a_gradient_kept_over_own_batches_is_the_mean_of_all_rows),
               cmocka_unit_test(test_wrapper_outlives_daso),
               cmocka_unit_test(test_all_ranks_begin_with_rank_0s_values),
               cmocka_unit_test(test_loss_scaling), cmocka_unit_test(test_misuse));

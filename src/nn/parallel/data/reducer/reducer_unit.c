@@ -9,12 +9,19 @@
 
 #include "ht/arithmetics.h"
 
-/* The samples of this rank in a gradient. An average is one of the samples of all ranks. */
+/* The samples of an average that each rank takes as its own. The next sum over the ranks then counts
+ * them once. */
+static double share_of(const ht_reducer_param *param)
+{
+    return param->total / param->reducer->comm->size;
+}
+
+/* The samples of this rank in a gradient. */
 static double samples_of(const ht_reducer_param *param)
 {
     if (param->tensor->meta->zeroings != param->zeroings)
         return 0;
-    return param->global && ht__reducer_has_grad(param) ? param->total : param->weight;
+    return param->global && ht__reducer_has_grad(param) ? share_of(param) : param->weight;
 }
 
 double ht__reducer_unit(ht_reducer *reducer, double weight, bool sync)
@@ -45,6 +52,6 @@ ht_status ht__reducer_set_unit(ht_reducer_param *param, double unit)
 void ht__reducer_keep_own(ht_reducer_param *param)
 {
     if (param->global && ht__reducer_has_grad(param))
-        param->weight = param->unit = param->total;
+        param->weight = param->unit = share_of(param);
     param->global = false;
 }
