@@ -226,6 +226,7 @@ parallel_tests = \
 	tests/nn/parallel/daso/test_daso_momentum.c \
 	tests/nn/parallel/daso/test_daso_schedule.c \
 	tests/nn/parallel/daso/test_daso_state.c \
+	tests/nn/parallel/daso/test_daso_state_counts.c \
 	tests/nn/parallel/daso/test_daso_state_damaged.c \
 	tests/nn/parallel/daso/test_hierarchical_averager.c \
 	tests/nn/parallel/daso/test_plateau_detector.c \

@@ -271,12 +271,12 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
 /* Returns the state of `daso` as a map, for ht_checkpoint_save next to the model's and the
  * optimizer's.
  *
- * It holds the phase, the skips, the plateau detector and the optimizer state of each rank. Within
- * a cycling epoch, it also holds the last agreed values, and the parameters and floating-point
- * buffers of each rank. At other times these are in the model's own state, which is saved with it.
- * A pending exchange is received first. So a run that saves, and a run that resumes from the file,
- * continue with the same bits. ht_daso_load_state_dict, which agrees on its errors, loads the map
- * into `daso`.
+ * It holds the phase, the skips, the plateau detector, and the optimizer state and integer buffers
+ * of each rank. Within a cycling epoch, it also holds the last agreed values, and the parameters and
+ * floating-point buffers of each rank. At other times these are in the model's own state, which is
+ * saved with it. A pending exchange is received first. So a run that saves, and a run that resumes
+ * from the file, continue with the same bits. ht_daso_load_state_dict, which agrees on its errors,
+ * loads the map into `daso`.
  *
  * Call this before the state of the model and of the optimizer is taken. It also gives all ranks
  * the same state tensors of the optimizer. A rank without an update may lack some until then, and
@@ -291,7 +291,8 @@ HT_API ht_value *ht_daso_state_dict(ht_daso *daso);
 /* Loads a state of ht_daso_state_dict on all ranks, after the model's and the optimizer's own.
  *
  * A state of another number of ranks, or of ranks on other nodes, is accepted only if it was saved
- * between two epochs. It loads the mean of the optimizers' state tensors.
+ * between two epochs. It loads the mean of the optimizers' state tensors and the maximum of integer
+ * buffers. A state of an earlier version has no integer buffers, and leaves them as they are.
  *
  * daso: has a model and a last batch (ht_daso_set_last_batch); unchanged after these errors.
  * state: not retained.

@@ -18,6 +18,7 @@ libht_objects_la_SOURCES += \
 	src/nn/parallel/daso/schedule.h \
 	src/nn/parallel/daso/state.c \
 	src/nn/parallel/daso/state.h \
+	src/nn/parallel/daso/state_counts.c \
 	src/nn/parallel/daso/state_load.c \
 	src/nn/parallel/daso/state_optimizer.c \
 	src/nn/parallel/daso/state_rows.c

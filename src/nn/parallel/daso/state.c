@@ -2,7 +2,7 @@
  *
  * DASO's state. Values that all ranks share are numbers; values that differ between ranks are rows
  * of tensors that are split over the ranks. Parameters are rows only in the middle of a cycling
- * epoch, when they differ; the optimizer's state always differs. */
+ * epoch, when they differ; the optimizer's state and integer buffers always may. */
 #include "core/ops/ops.h"
 #include "nn/parallel/daso/daso.h"
 #include "nn/parallel/daso/state.h"
@@ -79,6 +79,8 @@ ht_value *ht_daso_state_dict(ht_daso *daso)
                      ht_value_number(ht__dp_of(daso->wrapper)->buffers_current));
     if (status == HT_SUCCESS)
         status = add_parameters(daso, map);
+    if (status == HT_SUCCESS)
+        status = ht__daso_save_counts(daso, map);
     if (status == HT_SUCCESS)
         status = ht__daso_save_optimizer(daso, map);
     ht_set_grad_enabled(was);

@@ -41,6 +41,13 @@ bool ht__daso_is_same_job(const ht_daso *daso, const ht_value *state);
  * maximum: then the ranks of a node agree. */
 ht_tensor *ht__daso_row_of(const ht_daso *daso, const ht_value *state, const char *name, bool most);
 
+/* state_counts.c. Integer buffers: the entry's name; how many elements a row has. load: a state
+ * without the entry changes nothing. On other ranks or nodes each rank takes the maximum. */
+extern const char ht__daso_counts[];
+int64_t ht__daso_count_elements(const ht_daso *daso);
+ht_status ht__daso_save_counts(const ht_daso *daso, ht_value *map);
+ht_status ht__daso_load_counts(const ht_daso *daso, const ht_value *state);
+
 /* state_optimizer.c. The optimizer's part of the state. saved_states: the tensors that the state has
  * values for, new ones where this rank lacks them; NULL after an error, which is recorded. It does
  * not communicate. load: the optimizer takes those, with the values of a state that was checked. */

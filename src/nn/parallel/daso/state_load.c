@@ -34,17 +34,12 @@ static bool state_skips_sync(const ht_value *state)
 
 /* Checks an entry with a number of elements for each of `ranks` (0: the same for all): in rows, one
  * for each rank, or all on each. */
-static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const char *name,
-                              int64_t ranks, int64_t n)
+static ht_status check_elements(const ht_daso *daso, const ht_value *state, const char *name,
+                                int64_t ranks, int64_t n)
 {
     const ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
     int64_t elements = n * (ranks > 0 ? ranks : 1);
 
-    if (x == NULL)
-        return ht__error_set(HT_ERR_FORMAT, "%s: the state has no tensor \"%s\"", what, name);
-    if (!ht_dtype_is_floating(x->body->dtype))
-        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is %s, expected a floating dtype", what,
-                             name, ht_dtype_name(x->body->dtype));
     if (x->body->comm->size != 1 && x->body->comm->size != daso->comm->size)
         return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is on %d ranks, DASO on %d", what, name,
                              x->body->comm->size, daso->comm->size);
@@ -53,6 +48,35 @@ static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const 
         return HT_SUCCESS;
     return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" has %" PRId64 " elements, expected %" PRId64,
                          what, name, ht_tensor_size(x), elements);
+}
+
+static ht_status check_tensor(const ht_daso *daso, const ht_value *state, const char *name,
+                              int64_t ranks, int64_t n)
+{
+    const ht_tensor *x = ht_value_as_tensor(ht_value_get(state, name));
+
+    if (x == NULL)
+        return ht__error_set(HT_ERR_FORMAT, "%s: the state has no tensor \"%s\"", what, name);
+    if (!ht_dtype_is_floating(x->body->dtype))
+        return ht__error_set(HT_ERR_FORMAT, "%s: \"%s\" is %s, expected a floating dtype", what,
+                             name, ht_dtype_name(x->body->dtype));
+    return check_elements(daso, state, name, ranks, n);
+}
+
+/* States of earlier versions lack them. */
+static ht_status check_integers(const ht_daso *daso, const ht_value *state)
+{
+    const ht_value *entry = ht_value_get(state, ht__daso_counts);
+    const ht_tensor *x = ht_value_as_tensor(entry);
+
+    if (entry == NULL)
+        return HT_SUCCESS;
+    if (x == NULL || x->body->dtype != HT_INT64)
+        return ht__error_set(
+            HT_ERR_FORMAT, "%s: \"%s\" is %s, expected an int64 tensor", what, ht__daso_counts,
+            x != NULL ? ht_dtype_name(x->body->dtype) : ht__value_kind_name(entry));
+    return check_elements(daso, state, ht__daso_counts, saved(state, "ranks"),
+                          ht__daso_count_elements(daso));
 }
 
 static ht_status check_number(const ht_value *state, const char *name, int64_t low)
@@ -198,6 +222,8 @@ static ht_status check_tensors(const ht_daso *daso, const ht_value *state, int64
         status = check_tensor(daso, state, "values", ranks, all);
     if (status == HT_SUCCESS && skips_sync && daso->agreed != NULL)
         status = check_tensor(daso, state, "agreed", 0, all);
+    if (status == HT_SUCCESS)
+        status = check_integers(daso, state);
     if (status == HT_SUCCESS && daso->outer != NULL)
         status = check_tensor(daso, state, "outer", 0, daso->outer->body->lsize);
     return status;
@@ -306,6 +332,8 @@ static ht_status load(ht_daso *daso, const ht_value *state, ht_flat_tensors *fla
         status = ht__daso_renew_states(what, daso, false);
     if (status == HT_SUCCESS)
         status = load_parameters(daso, state);
+    if (status == HT_SUCCESS)
+        status = ht__daso_load_counts(daso, state);
     if (status != HT_SUCCESS)
         return status;
     load_buffers_current(daso, state);
