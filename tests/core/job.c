@@ -207,6 +207,13 @@ static void fail(const char *how)
         ht_comm_split(world, 0, 0);
     if (strcmp(how, "setup") == 0)
         never_come();
+    if (strcmp(how, "memory") == 0) {
+        ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
+
+        if (rank != 1)
+            ht__exchange_memory(exchange, 1000);
+        never_come();
+    }
     if (strcmp(how, "exchange") == 0) {
         ht_exchange *exchange = ht__exchange_get(world, HT_PURPOSE_REDUCER);
         float data[1000] = {0};

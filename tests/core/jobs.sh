@@ -46,6 +46,9 @@ ht: ranks 0, 2: ht_barrier: $came; rank 1 is in ht_job" 3 env HT_TIMEOUT=3 "$job
 says 'a call that cannot be polled has a deadline too' \
     "ht: ranks 0, 2: ht_comm_split: $came; not heard from: rank 1; rank 1 computes" \
     3 env HT_TIMEOUT=3 "$job" setup
+says 'so has memory of an exchange' \
+    "ht: ranks 0, 2: memory of the exchange: $came; not heard from: rank 1; rank 1 computes" \
+    3 env HT_TIMEOUT=3 "$job" memory
 # Nothing of the library's connects the ranks yet.
 says 'a rank that never calls ht_init is named' \
     "ht: rank 0: ht_init: $came; rank 1 does not answer" 2 env HT_TIMEOUT=3 "$job" uninvited

@@ -61,6 +61,7 @@ static const ht_engine_calls calls = {.idle = is_idle, .end = end_those_of};
 static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
 {
     MPI_Comm mpi = ht__comm_private(comm, purpose);
+    const char *outer;
 
     if (mpi == MPI_COMM_NULL)
         return NULL;
@@ -74,7 +75,9 @@ static ht_exchange *engine_new(ht_comm *comm, ht_purpose purpose)
     exchange->size = comm->size;
     exchange->segment_bytes = SEGMENT;
     ht__plan_open(exchange);
+    outer = ht__watch_guard("making an exchange");
     ht__memory_open(exchange);
+    ht__watch_unguard(outer);
     ht__thread_start(ht__exchange_move_all);
     ht__gate_lock();
     exchange->next = ht__engines;

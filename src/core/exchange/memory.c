@@ -254,18 +254,29 @@ static void free_released(ht_exchange *exchange)
     }
 }
 
-void *ht__exchange_memory(ht_exchange *exchange, size_t bytes)
+static shared_block *take_block(ht_exchange *exchange, size_t bytes)
 {
-    ht__begin(exchange->comm, (ht_call){.what = "memory of the exchange", .count = (int64_t)bytes});
+    shared_block *block;
 
     mark_released(exchange);
-
-    shared_block *block = block_again(exchange, bytes);
-
+    block = block_again(exchange, bytes);
     if (block == NULL) {
         free_released(exchange);
         block = block_new(exchange, bytes);
     }
+    return block;
+}
+
+void *ht__exchange_memory(ht_exchange *exchange, size_t bytes)
+{
+    static const char what[] = "memory of the exchange";
+
+    ht__begin(exchange->comm, (ht_call){.what = what, .count = (int64_t)bytes});
+
+    const char *outer = ht__watch_guard(what);
+    shared_block *block = take_block(exchange, bytes);
+
+    ht__watch_unguard(outer);
     block->in_use = true;
 
     void *memory = ht__block_memory(exchange, block);
