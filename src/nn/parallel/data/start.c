@@ -2,6 +2,7 @@
  *
  * The start of data-parallel training: checks that all ranks have the same model, and copies rank
  * 0's values to all. */
+#include "core/base/environment.h"
 #include "core/collective/collective.h"
 #include "nn/layers/batch_norm.h"
 #include "nn/parallel/data/data_parallel.h"
@@ -133,6 +134,17 @@ static void describe_layer(const char *path, ht_module *module, void *user)
                  bn->comm->size);
 }
 
+/* The environment replaces two of the options. */
+static void describe_buckets(struct text *text, const ht_data_parallel_options *o)
+{
+    double megabytes;
+
+    if (ht__env_number(HT_ENV_HT_BUCKET_CAP_MB, &megabytes))
+        add_line(text, "buckets of %.17g MB by HT_BUCKET_CAP_MB", megabytes);
+    else
+        add_line(text, "buckets of %.17g and %.17g MB", o->first_bucket_mb, o->bucket_cap_mb);
+}
+
 static void describe(struct text *text, ht_module *module, const ht_data_parallel_options *o)
 {
     ht__module_walk_tensors(module, HT_SLOT_PARAMETER, describe_parameter, text);
@@ -141,13 +153,12 @@ static void describe(struct text *text, ht_module *module, const ht_data_paralle
         describe_optimizer(text, module, o->optimizers[i]);
     text->settings = text->length;
     ht__module_walk(module, describe_layer, text);
+    describe_buckets(text, o);
     add_line(text,
-             "options blocking %d, averaging %d, buckets of %.17g and %.17g MB, views %d, "
-             "broadcast_buffers %d, find_unused_parameters %d, static_graph %d, "
-             "accumulation_steps %d",
-             o->blocking, (int)o->averaging, o->first_bucket_mb, o->bucket_cap_mb,
-             o->gradient_as_bucket_view, o->broadcast_buffers, o->find_unused_parameters,
-             o->static_graph, o->accumulation_steps);
+             "options blocking %d, averaging %d, views %d, broadcast_buffers %d, "
+             "find_unused_parameters %d, static_graph %d, accumulation_steps %d",
+             o->blocking, (int)o->averaging, o->gradient_as_bucket_view, o->broadcast_buffers,
+             o->find_unused_parameters, o->static_graph, o->accumulation_steps);
 }
 
 /* The first line in which they differ. */

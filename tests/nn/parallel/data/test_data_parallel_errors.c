@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors of a data-parallel program: the same on all ranks, in the same call, and never forgotten.
  */
+#include <stdlib.h>
+
 #include "data_parallel_errors.h"
 
 /* Faults of the last rank alone: without an error the others would continue and wait for it. */
@@ -35,6 +37,25 @@ static void a_failed_wrap_on_one_rank_fails_on_all(void **state)
     set_handlers(HT_ERRORS_ABORT);
     ht_release(net);
     ht_release(optimizer);
+}
+
+/* The environment of a rank replaces two options. */
+static void bucket_sizes_that_differ_on_one_rank_are_refused(void **state)
+{
+    ht_module *net = new_net(3);
+
+    (void)state;
+    if (ht_test_size == 1)
+        HT_TEST_SKIP("one rank");
+    set_handlers(HT_ERRORS_RETURN);
+    if (ht_test_rank == 1)
+        setenv("HT_BUCKET_CAP_MB", "2", true);
+    assert_null(ht_nn_data_parallel(net, HT_COMM_WORLD, NULL, true));
+    unsetenv("HT_BUCKET_CAP_MB");
+    expect_message("rank 0 has 'buckets of 1 and 25 MB', rank 1 has 'buckets of 2 MB by "
+                   "HT_BUCKET_CAP_MB'");
+    ht_release(net);
+    set_handlers(HT_ERRORS_ABORT);
 }
 
 /* Options that must be equal on all ranks are compared without init_sync, too. */
@@ -395,6 +416,7 @@ static void a_forward_that_failed_on_one_rank_is_told_to_all(void **state)
 
 HT_TEST_SUITE(test_data_parallel_errors, cmocka_unit_test(a_failed_wrap_on_one_rank_fails_on_all),
               cmocka_unit_test(options_that_differ_on_one_rank_are_refused),
+              cmocka_unit_test(bucket_sizes_that_differ_on_one_rank_are_refused),
               cmocka_unit_test(a_step_needs_a_synchronised_pass),
               cmocka_unit_test(a_failed_backward_is_named),
               cmocka_unit_test(a_backward_that_failed_on_one_rank_is_told_to_all),
