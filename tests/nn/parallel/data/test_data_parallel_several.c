@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "data_parallel_errors.h"
+#include "nn/parallel/data/data_parallel.h"
 
 enum {
     WIDTH = 5,
@@ -390,9 +391,62 @@ static void different_wrappers_are_an_error_of_both_on_all_ranks(void **state)
     check_all_ways(check_different_wrappers);
 }
 
+/* Rank 0 finds the error. The others send what it needs for that, and do not look at the pass; nor
+ * do they in what waits next. */
+static void find_on_rank_0(const struct pair *pair)
+{
+    MPI_Request found;
+    int done = 0;
+
+    if (ht_test_rank == 0)
+        assert_int_equal(ht_data_parallel_drain(pair->dp[0]), HT_ERR_STATE);
+    ht_error_clear();
+    MPI_Ibarrier(ht_comm_mpi(HT_COMM_WORLD), &found);
+    while (!done) {
+        ht__exchange_progress_all();
+        MPI_Test(&found, &done, MPI_STATUS_IGNORE);
+    }
+    ht__wait_set_serve(NULL);
+}
+
+/* Rank 0 knows the error before it makes the third wrapper, the others find it later. */
+static void check_new_wrapper(const struct way *way)
+{
+    struct pair pair = open_pair_that_returns_errors(way), next;
+
+    backward_through(&pair, ht_test_rank == 0 ? 0 : 1);
+    find_on_rank_0(&pair);
+    next.nets[0] = ht_nn_linear(IN, WIDTH);
+    ht_module_to_dtype(next.nets[0], HT_FLOAT64);
+    next.optimizers[0] = new_optimizer(next.nets[0], SGD);
+    next.dp[0] = ht_nn_data_parallel(next.nets[0], pair.comm, next.optimizers[0], way->blocking);
+    assert_non_null(next.dp[0]);
+    for (int step = 0; step < 3; step++) {
+        ht_optimizer_zero_grad(next.optimizers[0]);
+        assert_int_equal(backward_through(&next, 0), HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(next.optimizers[0]), HT_SUCCESS);
+    }
+    assert_int_equal(ht_data_parallel_drain(next.dp[0]), HT_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        ht_error_clear();
+        expect_both_names(&pair, i);
+    }
+    ht_release(next.dp[0]);
+    ht_release(next.optimizers[0]);
+    ht_release(next.nets[0]);
+    close_pair(&pair);
+}
+
+static void a_wrapper_made_after_another_order_can_be_used(void **state)
+{
+    (void)state;
+    check_all_ways(check_new_wrapper);
+}
+
 HT_TEST_SUITE(test_data_parallel_several, cmocka_unit_test(passes_begin_in_the_order_of_making),
               cmocka_unit_test(no_rows_for_two_wrappers_in_the_order_of_making),
               cmocka_unit_test(no_rows_for_two_wrappers_with_buffers),
               cmocka_unit_test(another_order_is_an_error_that_names_both_wrappers),
               cmocka_unit_test(a_rank_may_leave_at_the_first_error_of_another_order),
-              cmocka_unit_test(different_wrappers_are_an_error_of_both_on_all_ranks));
+              cmocka_unit_test(different_wrappers_are_an_error_of_both_on_all_ranks),
+              cmocka_unit_test(a_wrapper_made_after_another_order_can_be_used));

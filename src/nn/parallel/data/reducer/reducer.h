@@ -177,7 +177,10 @@ struct ht_reducer {
     ht_exchange_op *order_op;
     int64_t number; /* in the order of making; the same on all ranks */
     char *label;    /* owned; names the wrapper in messages */
-    bool shares;    /* its communicator with other wrappers, as ranks agreed at the last one made */
+    int64_t newest; /* number of the last wrapper made on its communicator; */
+    int64_t began;  /* and that when its last pass began */
+    bool shares;    /* its communicator with other wrappers, as ranks agreed at the last one made,
+                       or in the head of a pass since */
     int widest;     /* the most parameters of one of them */
     bool waits;     /* ranks wait for each other in its layers, or for its buffers */
     bool stays;     /* buckets keep their order: it shares, and one of the sharers waits */

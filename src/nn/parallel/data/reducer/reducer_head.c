@@ -78,6 +78,7 @@ void ht__reducer_measure_head(ht_reducer *reducer)
         reducer->numbers = ht__realloc(reducer->numbers, (size_t)length * sizeof *reducer->numbers);
     reducer->head_length = length;
     reducer->signature = signature_count(reducer);
+    reducer->began = reducer->newest;
 }
 
 static double *fixed(const ht_reducer *reducer)
@@ -211,11 +212,13 @@ static ht_status check_buffers(ht_reducer *reducer)
                    sum->buffers, sum->active - sum->buffers);
 }
 
-/* No rank starts anything more in the exchange, in which the ranks' next passes differ. */
+/* No rank starts anything more of these wrappers, whose next passes differ between ranks. One that
+ * was made since is not among them: some ranks have found the error before they made it. */
 static void end_all(const ht_reducer *reducer, ht_status status)
 {
     for (ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
-        if (other->exchange != reducer->exchange)
+        if (other->exchange != reducer->exchange || other->number == 0 ||
+            other->number > reducer->began)
             continue;
         other->crossed = true;
         other->head_due = false;

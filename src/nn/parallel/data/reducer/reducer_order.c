@@ -10,9 +10,11 @@
  * Otherwise it might wait for a rank that waits for an operation that this rank has not started. */
 #include "nn/parallel/data/reducer/reducer.h"
 
+#include <stdatomic.h>
+
 /* Numbers of wrappers are the same on all ranks of a communicator, and grow on every rank. So any
  * two wrappers have one order on all ranks that have both. */
-static int64_t last_number;
+static atomic_int_least64_t last_number;
 
 enum { NUMBER, WIDEST, SHARING, WAITING, AGREED };
 
@@ -28,18 +30,29 @@ static void look_at_all(const ht_reducer *reducer, int64_t mine[AGREED])
     }
 }
 
+/* Another thread may number a wrapper of another communicator. */
+static void raise_last(int64_t number)
+{
+    int_least64_t last = atomic_load(&last_number);
+
+    while (last < number && !atomic_compare_exchange_weak(&last_number, &last, number))
+        ;
+}
+
 ht_status ht__reducer_take_number(ht_reducer *reducer)
 {
-    int64_t most[AGREED] = {[NUMBER] = last_number + 1};
+    int64_t most[AGREED] = {[NUMBER] = atomic_fetch_add(&last_number, 1) + 1};
     ht_status status;
 
     look_at_all(reducer, most);
     status = ht__comm_allreduce_i64(reducer->comm, most, AGREED, HT_OP_MAX,
                                     "numbering data-parallel wrappers");
-    reducer->number = last_number = most[NUMBER];
+    reducer->number = most[NUMBER];
+    raise_last(most[NUMBER]);
     for (ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
         if (other->exchange != reducer->exchange)
             continue;
+        other->newest = most[NUMBER];
         other->widest = (int)most[WIDEST];
         other->shares = most[SHARING] > 1 && reducer->comm->size > 1;
         other->stays = other->shares && most[WAITING] != 0;
