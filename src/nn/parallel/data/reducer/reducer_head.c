@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The number of the pass's wrapper as it travels: on rank 0 alone, on all ranks, squared. */
-enum { FIRST, SUM, SQUARES, SIGNATURE };
+/* The number of the pass's wrapper as it travels: on rank 0 alone, on all ranks, squared. And the
+ * ranks that have another wrapper on the communicator. */
+enum { FIRST, SUM, SQUARES, SHARERS, SIGNATURE };
 
 /* How many numbers there are for the pass, before those for each parameter. */
 static int fixed_count(const ht_reducer *reducer)
@@ -86,6 +87,15 @@ static double *fixed(const ht_reducer *reducer)
     return reducer->numbers + reducer->signature;
 }
 
+static bool has_another(const ht_reducer *reducer)
+{
+    const ht_reducer *other = ht__reducers_all();
+
+    while (other != NULL && (other == reducer || other->exchange != reducer->exchange))
+        other = other->next;
+    return other != NULL;
+}
+
 static void sign(const ht_reducer *reducer)
 {
     const double number = (double)ht__reducer_sign(reducer);
@@ -95,6 +105,7 @@ static void sign(const ht_reducer *reducer)
     reducer->numbers[FIRST] = reducer->comm->rank == 0 ? number : 0;
     reducer->numbers[SUM] = number;
     reducer->numbers[SQUARES] = number * number;
+    reducer->numbers[SHARERS] = has_another(reducer);
 }
 
 /* The weight of each parameter. While ranks may be out of data, it also has whether an average is
@@ -199,6 +210,15 @@ static ht_status check_signature(ht_reducer *reducer)
         first, other);
 }
 
+/* Ranks release wrappers at different times. All of them see in the same head that one is left. A
+ * wrapper that was made since the pass began has agreed on sharing again. */
+static void note_last_one(ht_reducer *reducer)
+{
+    if (reducer->signature > 0 && reducer->numbers[SHARERS] == 0 &&
+        reducer->newest == reducer->began)
+        reducer->shares = reducer->stays = false;
+}
+
 static ht_status check_buffers(ht_reducer *reducer)
 {
     const ht_pass_head *sum = &reducer->head;
@@ -235,6 +255,7 @@ static void check_head(ht_reducer *reducer)
     if (status != HT_SUCCESS) {
         end_all(reducer, status);
     } else {
+        note_last_one(reducer);
         take_numbers(reducer);
         reducer->stop.asked = reducer->stop.asked || sum->stops > 0;
         if (sum->buffers == 0)

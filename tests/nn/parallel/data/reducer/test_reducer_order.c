@@ -17,14 +17,28 @@ struct model {
     ht_optimizer *optimizer;
 };
 
-static struct model open_model(uint64_t seed, ht_comm *comm, bool blocking)
+static struct model open_averaging(uint64_t seed, ht_comm *comm, bool blocking,
+                                   ht_averaging averaging)
 {
+    ht_data_parallel_options options = ht_data_parallel_options_default();
     struct model m = {.net = new_net(seed)};
 
+    options.blocking = blocking;
+    options.averaging = averaging;
     m.optimizer = new_optimizer(m.net, SGD);
-    m.dp = ht_nn_data_parallel(m.net, comm, m.optimizer, blocking);
+    m.dp = ht_nn_data_parallel_ext(m.net, comm, m.optimizer, &options);
     assert_non_null(m.dp);
     return m;
+}
+
+static struct model open_model(uint64_t seed, ht_comm *comm, bool blocking)
+{
+    return open_averaging(seed, comm, blocking, HT_AVERAGE_WEIGHTED);
+}
+
+static const ht_reducer *reducer_of(const struct model *m)
+{
+    return ((ht_data_parallel *)ht_module_data(m->dp))->reducer;
 }
 
 static void close_model(struct model *m)
@@ -192,6 +206,53 @@ static void the_end_of_a_drained_wrapper_waits_for_no_rank(void **state)
     MPI_Comm_free(&comm);
 }
 
+static void step_once(struct model *m, int step)
+{
+    backward_share(m, step);
+    assert_int_equal(ht_optimizer_step(m->optimizer), HT_SUCCESS);
+    assert_int_equal(ht_data_parallel_drain(m->dp), HT_SUCCESS);
+}
+
+/* The last rank keeps the second wrapper for one pass of the first one more. */
+static void check_last_one(bool blocking, ht_averaging averaging)
+{
+    struct model a = open_averaging(3, HT_COMM_WORLD, blocking, averaging);
+    struct model b = open_averaging(4, HT_COMM_WORLD, blocking, averaging);
+    const bool last = ht_test_rank == ht_test_size - 1;
+    const bool weighs = averaging == HT_AVERAGE_WEIGHTED;
+
+    step_once(&a, 0);
+    step_once(&b, 0);
+    if (!last)
+        close_model(&b);
+    step_once(&a, 1);
+    assert_true(reducer_of(&a)->shares);
+    if (last)
+        close_model(&b);
+    step_once(&a, 2);
+    assert_false(reducer_of(&a)->shares);
+    backward_share(&a, 3);
+    assert_int_equal(reducer_of(&a)->head_length, 2 + PARAMETERS);
+    assert_true(weighs || (reducer_of(&a)->head_op == NULL && !reducer_of(&a)->head_due));
+    b = open_averaging(4, HT_COMM_WORLD, blocking, averaging);
+    assert_true(reducer_of(&a)->shares);
+    assert_int_equal(ht_optimizer_step(a.optimizer), HT_SUCCESS);
+    step_once(&b, 3);
+    step_once(&a, 4);
+    assert_true(reducer_of(&a)->shares);
+    if (weighs)
+        expect(&a, 3);
+    close_model(&a);
+    close_model(&b);
+}
+
+static void the_last_of_several_wrappers_sends_no_number(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        check_last_one(i & 1, i & 2 ? HT_AVERAGE_MEAN : HT_AVERAGE_WEIGHTED);
+}
+
 /* Another model, and the ways to average its parameters. */
 struct averaged {
     ht_module *net;
@@ -289,4 +350,5 @@ static void averages_of_parameters_do_not_wait_for_passes(void **state)
 HT_TEST_SUITE(test_reducer_order, cmocka_unit_test(two_wrappers_start_in_one_order),
               cmocka_unit_test(averages_of_parameters_do_not_wait_for_passes),
               cmocka_unit_test(ranks_in_a_barrier_serve_those_that_are_not),
-              cmocka_unit_test(the_end_of_a_drained_wrapper_waits_for_no_rank));
+              cmocka_unit_test(the_end_of_a_drained_wrapper_waits_for_no_rank),
+              cmocka_unit_test(the_last_of_several_wrappers_sends_no_number));
