@@ -42,11 +42,12 @@ static void a_failed_wrap_on_one_rank_fails_on_all(void **state)
 /* The environment of a rank replaces two options. */
 static void bucket_sizes_that_differ_on_one_rank_are_refused(void **state)
 {
-    ht_module *net = new_net(3);
+    ht_module *net;
 
     (void)state;
     if (ht_test_size == 1)
         HT_TEST_SKIP("one rank");
+    net = new_net(3);
     set_handlers(HT_ERRORS_RETURN);
     if (ht_test_rank == 1)
         setenv("HT_BUCKET_CAP_MB", "2", true);

@@ -168,7 +168,7 @@ static double gradient_in(int batch, int rank)
     return 10 * batch + 3 * rank;
 }
 
-/* Of batches 2 to `last`, by all ranks of the node. */
+/* The mean over batches 2 to `last` of all ranks of the node. */
 static double mean_of_node(int last)
 {
     const int first = ht_test_rank / 2 * 2;
