@@ -274,9 +274,9 @@ HT_API void ht_daso_print(const ht_daso *daso, FILE *stream);
  * It holds the phase, the skips, the plateau detector, and the optimizer state and integer buffers
  * of each rank. Within a cycling epoch, it also holds the last agreed values, and the parameters
  * and floating-point buffers of each rank. At other times these are in the model's own state, which
- * is saved with it. A pending exchange is received first. So a run that saves, and a run that resumes
- * from the file, continue with the same bits. ht_daso_load_state_dict, which agrees on its errors,
- * loads the map into `daso`.
+ * is saved with it. A pending exchange is received first. So a run that saves, and a run that
+ * resumes from the file, continue with the same bits. ht_daso_load_state_dict, which agrees on its
+ * errors, loads the map into `daso`.
  *
  * Call this before the state of the model and of the optimizer is taken. It also gives all ranks
  * the same state tensors of the optimizer. A rank without an update may lack some until then, and

@@ -160,9 +160,10 @@ HT_API ht_status ht_data_parallel_set_weight(ht_module *wrapper, double weight);
  * come in that order, too. If ranks begin passes of different wrappers, every wrapper of the
  * communicator returns HT_ERR_STATE from then on. The message names two of these wrappers. Release
  * all of them, and wrap the modules again. A call with NULL also takes rank 0's buffers, as a
- * forward pass does. Forward passes may run in another order than the wrappers were made in. Disable
- * gradients (ht_set_grad_enabled) for a training forward pass that no backward pass follows, such as
- * a generator's for the loss of its discriminator. A rank without rows leaves it out.
+ * forward pass does. Forward passes may run in another order than the wrappers were made in.
+ * Disable gradients (ht_set_grad_enabled) for a training forward pass that no backward pass
+ * follows, such as a generator's for the loss of its discriminator. A rank without rows leaves it
+ * out.
  *
  * wrapper: of the model that made the loss.
  * loss: a mean over the samples of the weight. NULL: see above.
