@@ -52,4 +52,35 @@ ht_status ht__comm_ask_edges(ht_comm *comm, const int64_t edges[], int64_t came[
 ht_tensor *ht__comm_deal(ht_comm *comm, ht_tensor *send, const int64_t edges[],
                          const int64_t came[], const char *what);
 
+/* A number that must be equal on all ranks: an option, a size. */
+typedef struct ht_alike {
+    const char *name;
+    enum { HT_ALIKE_WHOLE, HT_ALIKE_UNSIGNED, HT_ALIKE_REAL } kind;
+    union {
+        int64_t whole;
+        uint64_t unsigned_whole;
+        double real;
+    } value;
+} ht_alike;
+
+static inline ht_alike ht__alike_whole(const char *name, int64_t value)
+{
+    return (ht_alike){.name = name, .kind = HT_ALIKE_WHOLE, .value.whole = value};
+}
+
+static inline ht_alike ht__alike_unsigned(const char *name, uint64_t value)
+{
+    return (ht_alike){.name = name, .kind = HT_ALIKE_UNSIGNED, .value.unsigned_whole = value};
+}
+
+static inline ht_alike ht__alike_real(const char *name, double value)
+{
+    return (ht_alike){.name = name, .kind = HT_ALIKE_REAL, .value.real = value};
+}
+
+/* Compares each row with rank 0's. HT_ERR_ARGUMENT on all ranks names the first that differs:
+ * "what: name is 1 on rank 0 and 2 on rank 3, expected the same on all ranks". All ranks pass the
+ * same number of rows. Collective, agrees. */
+ht_status ht__agree_alike(const char *what, ht_comm *comm, const ht_alike rows[], int count);
+
 #endif

@@ -1,5 +1,6 @@
 # Communication of tensors.
 libht_objects_la_SOURCES += \
+	src/core/collective/alike.c \
 	src/core/collective/alltoall.c \
 	src/core/collective/alltoallv.c \
 	src/core/collective/alltoallw.c \

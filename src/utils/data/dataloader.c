@@ -4,9 +4,9 @@
 #include "utils/data/data.h"
 
 #include "core/base/environment.h"
+#include "core/collective/collective.h"
 #include "core/timeline/timeline.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,41 +122,23 @@ static ht_dataloader *make(const ht_dataset *dataset, const ht_dataloader_option
     return loader;
 }
 
-/* The numbers that must be equal on all ranks: each is compared with rank 0's. The rows that a state
- * leaves to a rank, and the batches of an epoch, follow from them. */
+/* The rows that a state leaves to a rank, and the batches of an epoch, follow from these numbers. */
 static ht_status check_alike(const char *what, const ht_dataset *dataset,
                              const ht_dataloader_options *o)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
-        {"the number of rows (ht_dataset_limit)", (uint64_t)dataset->rows},
-        {"the number of bytes of a row", (uint64_t)ht__dataset_row_bytes(dataset)},
-        {"the number of rows in a unit of chunks",
-         (uint64_t)ht__dataset_unit_rows(dataset, INT64_MAX)},
-        {"batch_size", (uint64_t)o->batch_size},
-        {"shuffle", o->shuffle},
-        {"seed", o->seed},
-        {"remainder", (uint64_t)o->remainder},
-        {"window_bytes", (uint64_t)o->window_bytes},
+    const ht_alike rows[] = {
+        ht__alike_whole("the number of rows (ht_dataset_limit)", dataset->rows),
+        ht__alike_whole("the number of bytes of a row", (int64_t)ht__dataset_row_bytes(dataset)),
+        ht__alike_whole("the number of rows in a unit of chunks",
+                        ht__dataset_unit_rows(dataset, INT64_MAX)),
+        ht__alike_whole("batch_size", o->batch_size),
+        ht__alike_whole("shuffle", o->shuffle),
+        ht__alike_unsigned("seed", o->seed),
+        ht__alike_whole("remainder", o->remainder),
+        ht__alike_whole("window_bytes", (int64_t)o->window_bytes),
     };
-    enum { ROWS = sizeof rows / sizeof *rows };
-    ht_comm *comm = dataset->comm;
-    uint64_t first[ROWS];
-    ht_status status;
 
-    for (int i = 0; i < ROWS; i++)
-        first[i] = rows[i].value;
-    status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, what);
-    for (int i = 0; i < ROWS && status == HT_SUCCESS; i++) {
-        if (rows[i].value != first[i])
-            status = ht__error_set(HT_ERR_ARGUMENT,
-                                   "%s: %s is %" PRIu64 " on rank 0 and %" PRIu64
-                                   " on rank %d, expected the same on all ranks",
-                                   what, rows[i].name, first[i], rows[i].value, comm->rank);
-    }
-    return ht__agree(what, comm, status);
+    return ht__agree_alike(what, dataset->comm, rows, sizeof rows / sizeof *rows);
 }
 
 ht_dataloader *ht__dataloader_new(const char *what, ht_dataset *dataset,

@@ -7,8 +7,9 @@
 #include "ht/log.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
+#include "core/collective/collective.h"
 #include "nn/parallel/daso/average_parameters.h"
 
 typedef struct level {
@@ -87,44 +88,37 @@ static ht_status check_mine(const ht_comm *comm, int count, const int64_t period
 }
 
 /* Ranks that average in different steps would add unrelated values. */
-static ht_status check_alike(ht_comm *comm, const int64_t mine[], int n)
+static ht_status check_levels(ht_comm *comm, int count, const int64_t periods[], const int sizes[])
 {
-    size_t bytes = (size_t)n * sizeof *mine;
-    int64_t *first = ht__alloc(bytes);
+    ht_alike *rows = ht__alloc(2 * (size_t)count * sizeof *rows);
     ht_status status;
 
-    memcpy(first, mine, bytes);
-    status = ht__comm_bcast_bytes(comm, first, bytes, 0, what);
-    if (status == HT_SUCCESS && memcmp(first, mine, bytes) != 0)
-        status = ht__error_set(HT_ERR_ARGUMENT,
-                               "%s: rank 0 and rank %d have different periods, group sizes or "
-                               "warmup_steps",
-                               what, comm->rank);
-    ht__free(first);
-    return ht__agree(what, comm, status);
+    for (int i = 0; i < count; i++) {
+        char period[32], size[32];
+
+        snprintf(period, sizeof period, "periods[%d]", i);
+        snprintf(size, sizeof size, "group_sizes[%d]", i);
+        rows[2 * i] = ht__alike_whole(ht__name(period), periods[i]);
+        rows[2 * i + 1] = ht__alike_whole(ht__name(size), sizes[i]);
+    }
+    status = ht__agree_alike(what, comm, rows, 2 * count);
+    ht__free(rows);
+    return status;
 }
 
 static ht_status check(ht_comm *comm, int count, const int64_t periods[], const int sizes[],
                        int64_t warmup_steps)
 {
-    int64_t head[2] = {count, warmup_steps}, *all;
+    const ht_alike head[] = {ht__alike_whole("count", count),
+                             ht__alike_whole("warmup_steps", warmup_steps)};
     ht_status status;
 
     if (comm == NULL)
         return HT_FAIL(NULL, HT_ERR_ARGUMENT, "%s: comm is NULL", what);
     status = ht__agree(what, comm, check_mine(comm, count, periods, sizes, warmup_steps));
     if (status == HT_SUCCESS)
-        status = check_alike(comm, head, 2);
-    if (status != HT_SUCCESS)
-        return status;
-    all = ht__alloc(2 * (size_t)count * sizeof *all);
-    for (int i = 0; i < count; i++) {
-        all[2 * i] = periods[i];
-        all[2 * i + 1] = sizes[i];
-    }
-    status = check_alike(comm, all, 2 * count);
-    ht__free(all);
-    return status;
+        status = ht__agree_alike(what, comm, head, 2);
+    return status == HT_SUCCESS ? check_levels(comm, count, periods, sizes) : status;
 }
 
 ht_hierarchical_averager *ht_hierarchical_averager_new(ht_comm *comm, int count,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DASO's options: their defaults, their ranges, and the check that all ranks have the same. */
+#include "core/collective/collective.h"
 #include "nn/parallel/daso/daso.h"
 
 #include <inttypes.h>
@@ -79,43 +80,26 @@ static ht_status check_values(const char *what, const ht_optimizer *optimizer,
     return HT_SUCCESS;
 }
 
-/* The numbers that must be equal on all ranks: each is compared with rank 0's. */
 static ht_status check_alike(const char *what, ht_comm *comm, const ht_daso_options *o,
                              int64_t total_epochs)
 {
-    const struct {
-        const char *name;
-        double value;
-    } rows[] = {
-        {"total_epochs", (double)total_epochs},
-        {"warmup_epochs", (double)o->warmup_epochs},
-        {"cooldown_epochs", (double)o->cooldown_epochs},
-        {"stability_level", o->stability_level},
-        {"max_global_skips", (double)o->max_global_skips},
-        {"sending_chunk_size", (double)o->sending_chunk_size},
-        {"downcast_type", (double)o->downcast_type},
-        {"skip_reduction_factor", (double)o->skip_reduction_factor},
-        {"local_skip_factor", (double)o->local_skip_factor},
-        {"downcast_asynchronous", o->downcast_asynchronous},
-        {"exchange_momentum", o->exchange_momentum},
-        {"outer_lr", o->outer_lr},
-        {"outer_momentum", o->outer_momentum},
+    const ht_alike rows[] = {
+        ht__alike_whole("total_epochs", total_epochs),
+        ht__alike_whole("warmup_epochs", o->warmup_epochs),
+        ht__alike_whole("cooldown_epochs", o->cooldown_epochs),
+        ht__alike_real("stability_level", o->stability_level),
+        ht__alike_whole("max_global_skips", o->max_global_skips),
+        ht__alike_whole("sending_chunk_size", o->sending_chunk_size),
+        ht__alike_whole("downcast_type", o->downcast_type),
+        ht__alike_whole("skip_reduction_factor", o->skip_reduction_factor),
+        ht__alike_whole("local_skip_factor", o->local_skip_factor),
+        ht__alike_whole("downcast_asynchronous", o->downcast_asynchronous),
+        ht__alike_whole("exchange_momentum", o->exchange_momentum),
+        ht__alike_real("outer_lr", o->outer_lr),
+        ht__alike_real("outer_momentum", o->outer_momentum),
     };
-    enum { ROWS = sizeof rows / sizeof *rows };
-    double first[ROWS];
-    ht_status status;
 
-    for (int i = 0; i < ROWS; i++)
-        first[i] = rows[i].value;
-    status = ht__comm_bcast_bytes(comm, first, sizeof first, 0, what);
-    for (int i = 0; i < ROWS && status == HT_SUCCESS; i++) {
-        if (rows[i].value != first[i])
-            status = ht__error_set(HT_ERR_ARGUMENT,
-                                   "%s: %s is %g on rank 0 and %g on rank %d, expected the same on "
-                                   "all ranks",
-                                   what, rows[i].name, first[i], rows[i].value, comm->rank);
-    }
-    return ht__agree(what, comm, status);
+    return ht__agree_alike(what, comm, rows, sizeof rows / sizeof *rows);
 }
 
 ht_status ht__daso_check_options(const char *what, const ht_optimizer *optimizer, ht_comm *comm,

@@ -235,8 +235,9 @@ static void test_ranks_that_differ_are_refused(void **state)
         return;
     HT_TEST_EXPECT_ERROR(make(1, &wrong, &n, 0), HT_ERR_ARGUMENT, "level 0 has the period 0");
     HT_TEST_EXPECT_ERROR(make(2, both, half, 0), HT_ERR_ARGUMENT,
-                         "rank 0 and rank 1 have different periods");
-    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &n, later), HT_ERR_ARGUMENT, "or warmup_steps");
+                         "periods[0] is 4 on rank 0 and 5 on rank 1, expected the same");
+    HT_TEST_EXPECT_ERROR(make(1, &(int64_t){4}, &n, later), HT_ERR_ARGUMENT,
+                         "warmup_steps is 4 on rank 0 and 5 on rank 1, expected the same");
 }
 
 /* The memory of the first list is not that of the second. */
