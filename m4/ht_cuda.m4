@@ -1,7 +1,8 @@
 # HT_CUDA
 # --with-cuda=DIR|yes|no|guess: whether the module libht_cuda.so is built, with the toolkit of DIR,
 # else of CUDA_HOME, nvcc in PATH or /usr/local/cuda. libht itself is linked to nothing of it.
-# Sets NVCC, NVCC_HOST, CUDA_ARCH, CUDA_CPPFLAGS, CUDA_LIBS and the conditional HT_HAVE_CUDA.
+# Sets NVCC, NVCC_HOST, CUDA_ARCH, CUDA_CPPFLAGS, CUDA_LIBS, the conditional HT_HAVE_CUDA, and ht_cuda and ht_nccl for the
+# summary: the module calls NCCL if its header is there.
 # A guess is no where sanitizers are asked for: they see the kernels that tests emulate instead.
 AC_DEFUN([HT_CUDA], [
   AC_ARG_WITH([cuda],
@@ -28,6 +29,7 @@ AC_DEFUN([HT_CUDA], [
     AS_IF([test "$with_cuda $ht_cuda" = "yes no"],
       [AC_MSG_ERROR([--with-cuda was given, but no nvcc that works with $NVCC_HOST and has CUB, or no libcudart_static.a, was found])])
   ])
+  AS_IF([test "$ht_cuda" != no], [_HT_CUDA_NCCL])
   AM_CONDITIONAL([HT_HAVE_CUDA], [test "$ht_cuda" != no])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
@@ -53,4 +55,12 @@ _HT_EOF
      ht_cuda=`$NVCC --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'`])
   rm -f conftest.cu conftest.o
   AC_MSG_RESULT([$ht_cuda])
+])
+
+AC_DEFUN([_HT_CUDA_NCCL], [
+  ht_cppflags=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+  AC_CHECK_HEADER([nccl.h], [ht_nccl=yes], [ht_nccl=no])
+  CPPFLAGS=$ht_cppflags
+  ht_cuda="$ht_cuda (NCCL: $ht_nccl)"
 ])

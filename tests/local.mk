@@ -103,6 +103,7 @@ core_tests = \
 	tests/core/exchange/test_exchange_halves.c \
 	tests/core/exchange/test_exchange_nodes.c \
 	tests/core/exchange/test_exchange_thread.c \
+	tests/core/exchange/test_link.c \
 	tests/core/io/checkpoint/test_checkpoint.c \
 	tests/core/io/checkpoint/test_checkpoint_place.c \
 	tests/core/io/checkpoint/test_checkpoint_walk.c \
@@ -435,6 +436,7 @@ emulated_sources = \
 	tests/backends/cuda/emulated_blas.cc \
 	tests/backends/cuda/emulated_dnn.cc \
 	tests/backends/cuda/emulated_memory.cc \
+	tests/backends/cuda/emulated_nccl.cc \
 	tests/backends/cuda/emulated_runtime.cc \
 	tests/backends/cuda/emulated_runtime.h \
 	tests/backends/cuda/emulated_sort.cc \

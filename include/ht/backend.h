@@ -135,6 +135,57 @@ typedef enum ht_copy_kind {
     HT_COPY_ON_DEVICE
 } ht_copy_kind;
 
+/* ---- links ------------------------------------------------------------------------------------
+ *
+ * A link joins one device of each rank of a communicator. Its devices then sum their data without
+ * the host, by the transport of the backend (NCCL for example). The additions of an element form a
+ * tree, which libht gives, so the sums have the bits that libht's own exchange gives. */
+enum { HT_LINK_DEVICE = 112, HT_LINK_ID = 128 };
+
+/* x of member `to` += x of member `from`. */
+typedef struct ht_link_step {
+    int32_t to, from;
+} ht_link_step;
+
+/* Ranks that sum a part of the data, and their additions: count - 1 of them. The last one gives the
+ * sum. Adjacent ones that write and read different members may run at the same time. */
+typedef struct ht_link_level {
+    int count, mine;  /* members; which of them this rank is */
+    const int *ranks; /* of the members */
+    const ht_link_step *steps;
+} ht_link_level;
+
+/* The ranks of a link, and the order of its additions. In level 0 each member sums one part of the
+ * data. In the next level the members with the same part of other sums go on with that part. */
+typedef struct ht_link_order {
+    int rank, size;              /* size: at least 2 */
+    int count;                   /* of levels */
+    const ht_link_level *levels; /* the caller's again when `open` returns */
+} ht_link_order;
+
+/* The functions of links. Functions that return an int return 0, or not 0 after services->fail. */
+typedef struct ht_link_calls {
+    size_t size; /* the sizeof(ht_link_calls) of the module's header: later fields are NULL */
+    /* Writes a text that no other device has, of any host. Returns not 0 if the device cannot be
+     * joined to others; it need not call services->fail. */
+    int (*device_text)(void *stream, char text[HT_LINK_DEVICE]);
+    /* A link of this rank, not joined so far. It finds all that may be missing on one rank. */
+    int (*open)(void *stream, const ht_link_order *order, void **link);
+    /* The id of a new link: rank 0 makes it, and libht gives it to all ranks. */
+    int (*id)(unsigned char id[HT_LINK_ID]);
+    /* Joins the devices. All ranks call it, and it waits for them. If it fails on one rank, libht
+     * closes the link on all. */
+    int (*join)(void *link, const unsigned char id[HT_LINK_ID]);
+    /* Allocates all that averages of up to `bytes` bytes need. */
+    int (*reserve)(void *link, size_t bytes);
+    /* data <- scale * sum of data over the ranks, in place: n elements of float32 or float64. The
+     * sum is multiplied once, unless scale is 1. It begins after the earlier work of the stream,
+     * and later work does not wait for it. `event` is recorded after it. It never waits for another
+     * rank. All ranks start the same averages of a link in the same order. */
+    int (*average)(void *link, ht_dtype dtype, void *data, int64_t n, double scale, void *event);
+    void (*close)(void *link); /* after a failure, too */
+} ht_link_calls;
+
 /* The table of a backend. A function is required unless its comment says what NULL means. Functions
  * that return an int, except device_count and event_done, return 0, or not 0 after services->fail.
  */
@@ -184,6 +235,7 @@ typedef struct ht_backend {
      * work of both follows. NULL: the host stands between them. */
     int (*copy_between)(void *to_stream, void *to, void *from_stream, const void *from,
                         size_t bytes);
+    const ht_link_calls *link; /* NULL: ranks sum on the host; a backend without events has none */
 } ht_backend;
 
 /* Called for each operand of a call that has data. In a copy of the call it may change operand. */

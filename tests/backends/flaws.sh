@@ -36,6 +36,8 @@ if [ -f tests/backends/cuda/.libs/libht_cuda.so ]; then
         test_cuda_elementwise:conversions_have_the_bits_of_the_cpu
     finds 'a launch that does not wait for the one before' EMULATED_FLAW=order 1 tests/core/run-core \
         test_cuda_reduce:reductions_equal_those_of_the_cpu
+    finds 'an average of devices that begins before the gradients are there' EMULATED_FLAW=link 2 tests/core/run-core \
+        test_link:averages_run_between_the_work_before_and_after_them
 else
     result ok 'faults on the emulated device # SKIP there is no C++ compiler'
 fi

@@ -146,6 +146,8 @@ static int poll_error(void *stream)
 
     if (error == 0)
         error = ht_cuda_stream_query(device->stream);
+    if (ht_cuda_check_links(device) != 0)
+        return 1;
     return ht_cuda_check_data(ht_cuda_is_not_ready(error) ? 0 : error, device);
 }
 
@@ -196,6 +198,7 @@ int ht_backend_open(uint32_t abi, const ht_backend_services *services, ht_backen
     ht_cuda_fill_memory(backend);
     ht_cuda_fill_events(backend);
     ht_cuda_fill_between(backend);
+    ht_cuda_fill_links(backend);
     ht_cuda_add_kernels(backend);
     return 0;
 }

@@ -14,6 +14,7 @@ HT_BEGIN_DECLS
 
 struct ht_cuda_fault;
 struct ht_cuda_handle;
+struct ht_cuda_link;
 struct ht_cuda_plans;
 struct ht_cuda_staging;
 
@@ -32,6 +33,7 @@ typedef struct ht_cuda_device {
     pthread_mutex_t noting;      /* of `calls`, of launches that note a fault, and of reports */
     uint64_t calls;              /* that may note one */
     struct ht_cuda_staging *staging;
+    struct ht_cuda_link *links; /* link/link.h; the first of them */
 } ht_cuda_device;
 
 /* A point in the work of a stream. The device of the last record is whose error a wait tells. */
@@ -53,10 +55,14 @@ int ht_cuda_check_late(int error, const ht_cuda_device *device);
 int ht_cuda_begin(const ht_cuda_device *device, const ht_kernel_call *call);
 int ht_cuda_end(ht_cuda_device *device, const ht_kernel_call *call);
 
-/* Functions of ht_backend: between.c, memory.c and events.c fill in theirs. */
+/* link/link.c. Not 0 after services->fail, once, if the messages of a link of the device failed. */
+int ht_cuda_check_links(const ht_cuda_device *device);
+
+/* Functions of ht_backend: between.c, memory.c, events.c and link/link.c fill in theirs. */
 void ht_cuda_fill_between(ht_backend *backend);
 void ht_cuda_fill_memory(ht_backend *backend);
 void ht_cuda_fill_events(ht_backend *backend);
+void ht_cuda_fill_links(ht_backend *backend);
 
 HT_END_DECLS
 #endif

@@ -58,7 +58,7 @@ static int event_done(void *made)
     if (error == 0)
         error = ht_cuda_event_query(e->handle);
     if (ht_cuda_is_not_ready(error))
-        return 0;
+        return ht_cuda_check_links(e->device) == 0 ? 0 : -1;
     return ht_cuda_check_data(error, e->device) == 0 ? 1 : -1;
 }
 

@@ -15,6 +15,10 @@ cuda_c_sources = \
 	src/backends/cuda/library/handle.c \
 	src/backends/cuda/library/handle.h \
 	src/backends/cuda/library/library.h \
+	src/backends/cuda/library/nccl.h \
+	src/backends/cuda/link/average.c \
+	src/backends/cuda/link/link.c \
+	src/backends/cuda/link/link.h \
 	src/backends/cuda/memory.c \
 	src/backends/cuda/nn/conv/dnn.h \
 	src/backends/cuda/nn/conv/dnn_plans.c \
@@ -44,6 +48,7 @@ cuda_kernel_sources = \
 	src/backends/cuda/index/nonzero.cu \
 	src/backends/cuda/index/resample.cu \
 	src/backends/cuda/index/rows.cu \
+	src/backends/cuda/link/sum.cu \
 	src/backends/cuda/nn/attention.cu \
 	src/backends/cuda/nn/cell.cu \
 	src/backends/cuda/nn/conv/conv.cu \
@@ -120,6 +125,7 @@ cuda_headers = \
 cuda_library_sources = \
 	src/backends/cuda/library/blas.c \
 	src/backends/cuda/library/library.c \
+	src/backends/cuda/library/nccl.c \
 	src/backends/cuda/nn/conv/dnn.c \
 	src/backends/cuda/runtime.c
 

@@ -200,6 +200,11 @@ int ht_cuda_share(int index, int other)
     return error != 0 ? error : (int)cudaMemPoolSetAccess(pool, &access, 1);
 }
 
+int ht_cuda_get_bus(int index, char text[HT_CUDA_BUS_ROOM])
+{
+    return (int)cudaDeviceGetPCIBusId(text, HT_CUDA_BUS_ROOM, index);
+}
+
 int ht_cuda_host_malloc(void **memory, size_t bytes)
 {
     return (int)cudaHostAlloc(memory, bytes, cudaHostAllocPortable);

@@ -80,6 +80,10 @@ int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, 
  */
 int ht_cuda_share(int index, int other);
 
+/* The place of a device in its host, which names it in all processes there. */
+enum { HT_CUDA_BUS_ROOM = 32 };
+int ht_cuda_get_bus(int index, char text[HT_CUDA_BUS_ROOM]);
+
 /* cuBLAS for a stream: as ht_cuda_make_handle (library/handle.h). */
 int ht_cuda_blas_new(void **blas, void *stream, char *missing);
 void ht_cuda_blas_free(void *blas);

@@ -182,38 +182,22 @@ const char *ht_device_name(const ht_device *device)
     return device != NULL ? device->name : "none";
 }
 
-int ht__device_wait(const ht_device *device)
+/* The copy itself may wait for earlier work, without a deadline. */
+static int start_get(const ht_device *device, void *to, const void *from, size_t bytes)
 {
-    return device->backend->synchronize != NULL ? device->backend->synchronize(device->stream) : 0;
-}
+    const int failed = ht__device_wait_linked(device);
 
-/* For the work given so far: parallel copies may continue. */
-static int wait_for_work(const ht_device *device)
-{
-    const ht_backend *backend = device->backend;
-    void *event;
-    int failed;
-
-    if (backend->event_new == NULL)
-        return ht__device_wait(device);
-    failed = backend->event_new(device->stream, &event);
-    if (failed != 0)
+    if (failed != 0 || bytes == 0)
         return failed;
-    failed = backend->event_record(device->stream, event);
-    if (failed == 0)
-        failed = backend->event_wait(event);
-    backend->event_free(event);
-    return failed;
+    return device->backend->memory_copy(device->stream, to, from, bytes, HT_COPY_DEVICE_TO_HOST);
 }
 
 int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes)
 {
-    int failed = bytes > 0 ? device->backend->memory_copy(device->stream, to, from, bytes,
-                                                          HT_COPY_DEVICE_TO_HOST)
-                           : 0;
+    int failed = start_get(device, to, from, bytes);
 
     if (failed == 0)
-        failed = wait_for_work(device);
+        failed = ht__device_wait_work(device);
     if (failed != 0)
         ht__device_wait(device); /* nothing may be written later */
     return failed;

@@ -25,6 +25,7 @@ struct ht_device {
     const ht_kernel_table *kernels; /* of its driver */
     void *stream;
     atomic_llong fallbacks;   /* kernels that ran on the host instead */
+    atomic_int links;         /* with other ranks: its work may wait for theirs */
     struct ht_cache *cache;   /* owned; the caching allocator (allocator.c) */
     struct ht_worker *worker; /* owned; its thread (device/worker.c), NULL until there is work */
     atomic_ushort named_on_host[HT_KERNEL_LIMIT]; /* the dtypes, a bit each, that the log has had */
@@ -57,6 +58,12 @@ ht_driver *ht__driver_find(const char *backend); /* NULL after the error was rec
 int ht__device_get(const ht_device *device, void *to, const void *from, size_t bytes);
 int ht__device_put(const ht_device *device, void *to, const void *from, size_t bytes);
 int ht__device_wait(const ht_device *device); /* for all its work, and for parallel copies */
+
+/* Waits for an event of the device (waits.c). If its work may wait for other ranks, the wait has
+ * the deadline HT_TIMEOUT, which ends the job. 0, or not 0 after the error was recorded. */
+int ht__device_wait_event(const ht_device *device, void *event);
+int ht__device_wait_work(const ht_device *device); /* given so far; parallel copies may continue */
+int ht__device_wait_linked(const ht_device *device); /* the same, if it may wait for other ranks */
 
 /* A copy in parallel with the work of a device: no later work of the device waits for it
  * (side_copy.c). Each function that returns an int returns -1 after the error was recorded: then

@@ -9,6 +9,7 @@ libht_objects_la_SOURCES += \
 	src/core/device/kernels.c \
 	src/core/device/operands.c \
 	src/core/device/side_copy.c \
+	src/core/device/waits.c \
 	src/core/device/worker.c \
 	src/core/device/worker.h \
 	src/core/device/worker_end.c

@@ -99,7 +99,7 @@ int ht__side_copy_end(ht_side_copy *copy)
     const ht_backend *backend = copy->device != NULL ? copy->device->backend : NULL;
     int failed = 0;
 
-    if (copy->under_way && backend->event_wait(copy->event) != 0)
+    if (copy->under_way && ht__device_wait_event(copy->device, copy->event) != 0)
         failed = fail(copy->device);
     if (copy->event != NULL)
         backend->event_free(copy->event);

@@ -23,6 +23,7 @@ static bool is_idle(const ht_comm *comm)
 
 static void end_one(ht_exchange *exchange)
 {
+    ht__links_end(exchange);
     ht__message_end(exchange);
     ht__memory_end(exchange);
     ht__plan_end(exchange);

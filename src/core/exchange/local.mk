@@ -4,9 +4,12 @@ libht_objects_la_SOURCES += \
 	src/core/exchange/exchange.c \
 	src/core/exchange/exchange.h \
 	src/core/exchange/half.c \
+	src/core/exchange/link.c \
+	src/core/exchange/link.h \
 	src/core/exchange/memory.c \
 	src/core/exchange/message.c \
 	src/core/exchange/op.c \
+	src/core/exchange/order.c \
 	src/core/exchange/path.h \
 	src/core/exchange/plan.c \
 	src/core/exchange/segment.c \

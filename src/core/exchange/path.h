@@ -132,6 +132,9 @@ struct ht_exchange {
     int *rank_at; /* owned; the halves' order of ranks: at place p this one. A step moves
                      a contiguous range of it */
     int *places;  /* owned; of the ranks of this node in it */
+    int *node_of; /* owned; of each rank */
+
+    struct ht_link *links; /* owned: those asked for so far (link.c) */
 
     slot **slots; /* owned; segments in flight, by messages */
     int slot_count, slots_busy;
@@ -171,6 +174,29 @@ void ht__sum_tree(ht_dtype dtype, void *y, const void *const x[], int ranks, int
 /* ---- who with whom (exchange/plan.c) --------------------------------------------------------- */
 void ht__plan_open(ht_exchange *exchange); /* collective */
 void ht__plan_end(ht_exchange *exchange);
+
+/* The ranks that are left after the fold, and the one with this number among them. */
+static inline int ht__tree_power(int count)
+{
+    int power = 1;
+
+    while (2 * power <= count)
+        power *= 2;
+    return power;
+}
+
+static inline int ht__tree_holder(int count, int number)
+{
+    int folded = count - ht__tree_power(count);
+
+    return number < folded ? 2 * number + 1 : number + folded;
+}
+
+/* ---- links of devices (exchange/order.c, exchange/link.c) ------------------------------------ */
+/* The tree as lists, for code that has the data of several ranks. */
+ht_link_order ht__order_new(const ht_exchange *exchange);
+void ht__order_free(ht_link_order *order);
+void ht__links_end(ht_exchange *exchange);
 
 /* ---- what the halves move (exchange/half.c) -------------------------------------------------- */
 /* Parts, and pieces so that a segment, or a slice in this block, has about as much as one of an

@@ -31,20 +31,11 @@ typedef struct group {
     bool far;  /* its members are on different nodes */
 } group;
 
-static int power_below(int count)
-{
-    int power = 1;
-
-    while (2 * power <= count)
-        power *= 2;
-    return power;
-}
-
 /* The first member that goes by this number; one more is folded into it where the next number has
  * the one after. */
 static int member_of(const group *g, int number)
 {
-    int folded = g->count - power_below(g->count);
+    int folded = g->count - ht__tree_power(g->count);
 
     return number < folded ? 2 * number : number + folded;
 }
@@ -55,7 +46,7 @@ static range places_of(const group *g, int number, int mask)
 {
     range places = {INT64_MAX, 0};
 
-    for (int i = 0; i < power_below(g->count); i++) {
+    for (int i = 0; i < ht__tree_power(g->count); i++) {
         for (int m = member_of(g, i); m < member_of(g, i + 1) && !((i ^ number) & mask); m++) {
             if (g->places[m].begin < places.begin)
                 places.begin = g->places[m].begin;
@@ -86,7 +77,7 @@ static void add_swap(exchange_plan *plan, const group *g, int member, int number
 /* Whether this rank still holds something afterwards. */
 static bool add_group(exchange_plan *plan, const group *g)
 {
-    int power = power_below(g->count), folded = g->count - power, number = g->mine - folded;
+    int power = ht__tree_power(g->count), folded = g->count - power, number = g->mine - folded;
 
     if (g->mine < 2 * folded) {
         bool gives = g->mine % 2 == 0;
@@ -98,7 +89,7 @@ static bool add_group(exchange_plan *plan, const group *g)
         number = g->mine / 2;
     }
     for (int bit = 1; bit < power; bit *= 2) {
-        int other = number ^ bit, member = other < folded ? 2 * other + 1 : other + folded;
+        int other = number ^ bit, member = ht__tree_holder(g->count, other);
         bool gives = number & bit;
 
         if (g->swap) {
@@ -118,7 +109,7 @@ static bool add_group(exchange_plan *plan, const group *g)
 static void lay_reversed(range *places, int count, const int *widths)
 {
     group g = {.count = count};
-    int power = power_below(count);
+    int power = ht__tree_power(count);
     int64_t next = 0;
 
     for (int i = 0; i < power; i++) {
@@ -131,12 +122,6 @@ static void lay_reversed(range *places, int count, const int *widths)
             next = places[m].end;
         }
     }
-}
-
-/* The member that ends with everything when all is given. */
-static int last_holder(int count)
-{
-    return count > power_below(count) ? 1 : 0;
 }
 
 /* The rank of the member `local` of a node; -1: it has fewer. */
@@ -216,7 +201,7 @@ static void plan_all(ht_exchange *exchange, const layout *l, int *heads)
     for (int i = 0; i < local.count; i++)
         members[i] = rank_at(l->node_of, size, mine, i);
     for (int node = 0; node < nodes; node++)
-        heads[node] = rank_at(l->node_of, size, node, last_holder(l->members[node]));
+        heads[node] = rank_at(l->node_of, size, node, ht__tree_holder(l->members[node], 0));
     if (add_group(&exchange->plan, &local) && nodes > 1)
         add_group(&exchange->plan, &across);
     ht__free(members);
@@ -249,11 +234,11 @@ void ht__plan_open(ht_exchange *exchange)
     layout l = {.node_of = ht__alloc(sizeof *l.node_of * (size_t)exchange->size)};
     int *ranks = ht__alloc(sizeof *ranks * (size_t)exchange->comm->nodes);
 
+    exchange->node_of = l.node_of;
     MPI_Allgather(&exchange->comm->node, 1, MPI_INT, l.node_of, 1, MPI_INT, exchange->mpi);
     lay_out(exchange, &l);
     plan_all(exchange, &l, ranks);
     plan_carriers(exchange, &l, ranks);
-    ht__free(l.node_of);
     ht__free(l.members);
     ht__free(l.nodes);
     ht__free(l.local);
@@ -264,4 +249,5 @@ void ht__plan_end(ht_exchange *exchange)
 {
     ht__free(exchange->rank_at);
     ht__free(exchange->places);
+    ht__free(exchange->node_of);
 }

@@ -5,7 +5,7 @@
 #include "core/collective/call.h"
 #include "core/base/environment.h"
 #include "backends/cpu/cpu.h"
-#include "core/exchange/exchange.h"
+#include "core/exchange/link.h"
 #include "core/timeline/timeline.h"
 #include "core/comm/topology_map.h"
 #include "core/start/start.h"
@@ -181,6 +181,7 @@ int ht_finalize(void)
     ht__begin(ht__comm_world_if_any(), (ht_call){.what = "ht_finalize"});
     ht__watch_meet(ht__comm_world_if_any(), "ht_finalize");
     ht__compare_end(ht__comm_world_if_any());
+    ht__links_end_all();
     ht__core_finalize();
     ht__exchange_end();
     ht__timeline_close();

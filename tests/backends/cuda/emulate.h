@@ -90,9 +90,9 @@ template <class kernel, class... arguments>
 void emulated_grid(kernel *run, unsigned blocks, unsigned threads, void *stream, arguments... given)
 {
     (emulated_spoil(given, 0), ...);
-    emulated_launch(stream, (const void *)run, [=] {
-        const emulated_order order = emulated_get_order();
+    const emulated_order order = emulated_get_order();
 
+    emulated_launch(stream, (const void *)run, [=] {
         gridDim.x = blocks;
         blockDim.x = threads;
         for (unsigned block = 0; block < blocks; block++) {

@@ -2,8 +2,10 @@
  *
  * Memory of the emulated runtime, on devices and pinned, and copies. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -88,7 +90,7 @@ int ht_cuda_free(void *at, void *handle)
 
     if (s->device != emulated_current || block == memory[s->device].end())
         return BAD_STREAM;
-    emulated_run_until(s, s->given);
+    emulated_wait(s, s->given);
     emulated_devices[s->device].used -= block->second;
     emulated_devices[s->device].kept += block->second;
     memory[s->device].erase(block);
@@ -101,7 +103,7 @@ int ht_cuda_trim(void *handle)
     ALONE;
     stream *s = static_cast<stream *>(handle);
 
-    emulated_run_until(s, s->given);
+    emulated_wait(s, s->given);
     emulated_devices[s->device].kept = 0;
     return emulated_devices[s->device].error;
 }
@@ -143,7 +145,7 @@ int ht_cuda_copy(void *to, const void *from, size_t bytes, void *handle)
         emulated_give(s, [=] { memmove(to, from, bytes); });
     }
     if (to_program)
-        emulated_run_until(s, s->given);
+        emulated_wait(s, s->given);
     return emulated_error_now();
 }
 
@@ -163,6 +165,14 @@ int ht_cuda_copy_peer(void *to, int to_index, const void *from, int from_index, 
 
 int ht_cuda_keep_memory(int index, uint64_t)
 {
+    return index < MAX_DEVICES ? 0 : BAD_DEVICE;
+}
+
+int ht_cuda_get_bus(int index, char text[HT_CUDA_BUS_ROOM])
+{
+    const int host = emulated_is("EMULATED_HOST", "own") ? (int)getpid() : 0;
+
+    snprintf(text, HT_CUDA_BUS_ROOM, "%d:%02x:00.0", host, (unsigned)index);
     return index < MAX_DEVICES ? 0 : BAD_DEVICE;
 }
 

@@ -3,7 +3,7 @@
  * CUDA's runtime (src/backends/cuda/runtime.h) without a GPU: eight devices, whose work waits in
  * queues until somebody waits for it. Here are devices and launches; emulated_streams.cc has the
  * queues, emulated_memory.cc memory and copies, emulated_blas.cc products,
- * emulated_dnn.cc convolutions.
+ * emulated_dnn.cc convolutions, emulated_nccl.cc messages between ranks.
  *
  * - EMULATED_RUN=now: does the work at once
  * - EMULATED_ORDER=forward|backward|mixed: of threads and blocks; read at each launch
@@ -16,10 +16,11 @@
  * - EMULATED_PINNED=N: there are no more bytes of pinned memory, and copies need none
  * - EMULATED_BLAS=no: there is no cuBLAS; EMULATED_DNN=no: no cuDNN
  * - EMULATED_PLANS=old: a convolution that has no plan yet ends the process
+ * - EMULATED_HOST=own: each process is on a host of its own, with devices of its own
  * - EMULATED_DEVICES=N, EMULATED_DRIVER=N: how many devices, and what the driver knows
- * - EMULATED_FLAW=stride|order: a fault that a test must find (tests/backends/flaws.sh). An elementwise
- *   kernel steps along axis 0 of its first input by 0; or a kernel begins before the one that was
- *   launched right before it */
+ * - EMULATED_FLAW=stride|order|link: a fault that a test must find (tests/backends/flaws.sh). An elementwise
+ *   kernel steps along axis 0 of its first input by 0; a kernel begins before the one that was
+ *   launched right before it; or messages between ranks leave before what they wait for */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

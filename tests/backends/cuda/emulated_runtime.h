@@ -24,7 +24,7 @@ enum {
 };
 
 struct work_piece {
-    std::function<void()> run;
+    std::function<bool()> run; /* false: it waits for something, and is to be run again */
     bool is_kernel;
 };
 
@@ -74,9 +74,14 @@ inline int emulated_error_now(void)
  * there is too little. */
 bool emulated_take(int device, size_t bytes);
 
-/* emulated_streams.cc. Work for a stream; and until `target` pieces of it are done. */
+/* emulated_streams.cc. Work for a stream; work that may have to wait, `first`: before all that the
+ * stream has. run_until: until `target` pieces are done, or one waits: then it is false. wait: until
+ * they are done. run_all: all streams, as far as they go. */
 void emulated_give(stream *s, std::function<void()> work, bool is_kernel = false);
-void emulated_run_until(stream *s, long target);
+void emulated_give_waiting(stream *s, std::function<bool()> work, bool first);
+bool emulated_run_until(stream *s, long target);
+void emulated_wait(stream *s, long target);
+void emulated_run_all(void);
 
 /* emulated_blas.cc: elements of an array of a floating dtype. */
 double emulated_element(ht_dtype dtype, const void *array, int64_t i);

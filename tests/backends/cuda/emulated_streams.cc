@@ -2,6 +2,7 @@
  *
  * Streams of the emulated runtime, their work in queues, and events. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -9,16 +10,36 @@
 #include "emulated_runtime.h"
 
 /* Work may add to other queues, never to its own. */
-void emulated_run_until(stream *s, long target)
+bool emulated_run_until(stream *s, long target)
 {
     while (s->done < target && !s->work.empty()) {
-        const work_piece piece = std::move(s->work.front());
+        work_piece piece = std::move(s->work.front());
 
         s->work.pop_front();
-        if (emulated_devices[s->device].error == 0)
-            piece.run();
+        if (emulated_devices[s->device].error == 0 && !piece.run()) {
+            s->work.push_front(std::move(piece));
+            return false;
+        }
         s->done++;
     }
+    return s->done >= target;
+}
+
+void emulated_wait(stream *s, long target)
+{
+    while (!emulated_run_until(s, target)) {
+        emulated_mutex.unlock(); /* its only lock: it is called right in the body of a call */
+        usleep(50);
+        emulated_mutex.lock();
+    }
+}
+
+static void add(stream *s, work_piece piece, size_t before)
+{
+    s->work.insert(s->work.end() - (std::ptrdiff_t)before, std::move(piece));
+    s->given++;
+    if (emulated_is("EMULATED_RUN", "now"))
+        emulated_run_until(s, s->given);
 }
 
 void emulated_give(stream *s, std::function<void()> work, bool is_kernel)
@@ -26,14 +47,29 @@ void emulated_give(stream *s, std::function<void()> work, bool is_kernel)
     const bool first = is_kernel && !s->work.empty() && s->work.back().is_kernel &&
                        emulated_has_flaw("order");
 
-    s->work.insert(s->work.end() - (first ? 1 : 0), {std::move(work), is_kernel});
-    s->given++;
-    if (emulated_is("EMULATED_RUN", "now"))
-        emulated_run_until(s, s->given);
+    add(s,
+        {[=] {
+             work();
+             return true;
+         },
+         is_kernel},
+        first ? 1 : 0);
 }
 
-/* Kept to the end: another stream may wait for one that is freed, whose work is done then. */
-static std::deque<stream> streams;
+void emulated_give_waiting(stream *s, std::function<bool()> work, bool first)
+{
+    add(s, {std::move(work), false}, first ? s->work.size() : 0);
+}
+
+/* Kept for ever: another stream may wait for one that is freed, whose work is done then, and a
+ * thread may work to the end. */
+static std::deque<stream> &streams = *new std::deque<stream>;
+
+void emulated_run_all(void)
+{
+    for (stream &s : streams)
+        emulated_run_until(&s, s.given);
+}
 
 int ht_cuda_stream_new(void **made)
 {
@@ -49,7 +85,7 @@ int ht_cuda_stream_free(void *handle)
     ALONE;
     stream *s = static_cast<stream *>(handle);
 
-    emulated_run_until(s, s->given);
+    emulated_wait(s, s->given);
     return 0;
 }
 
@@ -58,7 +94,7 @@ int ht_cuda_stream_wait(void *handle)
     ALONE;
     stream *s = static_cast<stream *>(handle);
 
-    emulated_run_until(s, s->given);
+    emulated_wait(s, s->given);
     return emulated_devices[s->device].error;
 }
 
@@ -81,7 +117,8 @@ int ht_cuda_stream_after(void *handle, void *made)
     const event e = *static_cast<event *>(made);
 
     if (e.of != NULL)
-        emulated_give(s, [=] { emulated_run_until(e.of, e.number); });
+        emulated_give_waiting(
+            s, [=] { return emulated_run_until(e.of, e.number); }, false);
     return emulated_error_now();
 }
 
@@ -145,6 +182,6 @@ int ht_cuda_event_wait(void *made)
 
     if (e->of == NULL)
         return 0;
-    emulated_run_until(e->of, e->number);
+    emulated_wait(e->of, e->number);
     return emulated_devices[e->of->device].error;
 }
