@@ -250,6 +250,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_join_end.c \
 	tests/nn/parallel/data/test_data_parallel_join_kept.c \
 	tests/nn/parallel/data/test_data_parallel_lessons.c \
+	tests/nn/parallel/data/test_data_parallel_link.c \
 	tests/nn/parallel/data/test_data_parallel_lstm.c \
 	tests/nn/parallel/data/test_data_parallel_meeting.c \
 	tests/nn/parallel/data/test_data_parallel_multi_gpu.c \
@@ -315,6 +316,7 @@ test_scripts = \
 	tests/api.sh \
 	tests/backends/cuda/bundle.sh \
 	tests/backends/cuda/errors.sh \
+	tests/backends/cuda/link.sh \
 	tests/backends/cuda/no_driver.sh \
 	tests/backends/flaws.sh \
 	tests/core/allocations.sh \

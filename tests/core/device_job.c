@@ -152,6 +152,7 @@ static const struct {
     {"bad-target", bad_target, "lag:0", {NULL}},
     {"bad-wait", bad_wait, "lag:0", {NULL}},
     {"bad-step", bad_step, "lag:0", {NULL}},
+    {"bad-linked-step", bad_step, "cuda", {NULL}},
     {"bad-call", bad_call, "lag:0", {NULL}},
     {"train", train, "cpu", {NULL}},
     {"foreign", foreign, "cpu", {"HT_FALLBACK", "error"}},

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Training in which the ranks part ways, for tests/nn/stopped.sh: stopped STEPS HOW. In step 20
  * rank 1 stops ("stop"), leaves the loop ("leave") or computes without end ("compute"). "" is plain
- * training, which SIGTERM to any rank ends early. Under DASO rank 1 stops ("daso stop") or dies
+ * training, which SIGTERM to any rank ends early. With "link ..." the ranks have devices that are
+ * linked, and rank 1 stops ("link stop"), dies ("link die") or has messages that never end ("link
+ * stall"). Under DASO rank 1 stops ("daso stop") or dies
  * ("daso die") where the others have begun an exchange between nodes. Every rank prints its process
  * id when it begins. */
 #include <signal.h>
@@ -44,18 +46,29 @@ static ht_daso *new_daso(ht_optimizer *optimizer, int steps)
     return daso;
 }
 
+static const struct {
+    const char *how;
+    int step, signal;
+} ends[] = {{"stop", 20, SIGSTOP},
+            {"link stop", 20, SIGSTOP},
+            {"link die", 20, SIGKILL},
+            {"daso stop", 21, SIGSTOP},
+            {"daso die", 21, SIGKILL}};
+
 static void come_to_an_end(const char *how, int step)
 {
-    if ((step == 20 && strcmp(how, "stop") == 0) || (step == 21 && strcmp(how, "daso stop") == 0))
-        raise(SIGSTOP);
-    if (step == 21 && strcmp(how, "daso die") == 0)
-        raise(SIGKILL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (step == ends[i].step && strcmp(how, ends[i].how) == 0)
+            raise(ends[i].signal);
+    }
+    if (step == 20 && strcmp(how, "link stall") == 0)
+        setenv("EMULATED_NCCL_STALL", "1", true);
 }
 
 int main(int argc, char **argv)
 {
     int steps = argc > 2 ? atoi(argv[1]) : 0;
-    bool odd;
+    bool odd, linked = argc > 2 && strncmp(argv[2], "link", 4) == 0;
     ht_module *module, *dp;
     ht_optimizer *sgd;
     ht_daso *daso = NULL;
@@ -64,6 +77,8 @@ int main(int argc, char **argv)
     ht_init(&argc, &argv);
     odd = ht_comm_rank(HT_COMM_WORLD) == 1;
     ht_use_comm(HT_COMM_SELF); /* tensors are each rank's own */
+    if (linked)
+        ht_use_device(ht_device_get("cuda"));
     module = ht_module_new(sizeof *net, &net_type);
     net = ht_module_data(module);
     net->how = odd && argc > 2 ? argv[2] : "";
@@ -79,7 +94,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (net->step = 1; net->step <= steps; net->step++) {
         ht_scope *scope = ht_scope_open();
-        ht_tensor *x = ht_randn(HT_SHAPE(4, 8), HT_FLOAT32, HT_NONE);
+        ht_tensor *x = ht_randn(HT_SHAPE(4, 8), HT_FLOAT32, HT_NONE), *loss;
 
         if (ht_stop_signal() != 0)
             ht_data_parallel_request_stop(dp);
@@ -89,11 +104,14 @@ int main(int argc, char **argv)
         if (daso == NULL && ht_data_parallel_stop_requested(dp))
             steps = 0;
         ht_optimizer_zero_grad(sgd);
-        ht_backward(ht_sum(ht_forward(dp, x), HT_NONE));
+        loss = ht_sum(ht_forward(dp, x), HT_NONE);
+        ht_backward(loss);
         if (daso != NULL)
             ht_daso_step(daso);
         else
             ht_optimizer_step(sgd);
+        if (linked)
+            ht_item(loss); /* waits for the device, which waits for the updates before */
         ht_scope_close(scope);
     }
     ht_release(dp);

@@ -39,6 +39,24 @@ else
     sed 's/^/# /' "$job_err"
 fi
 
+# Ranks whose devices average the gradients.
+if [ -f tests/backends/cuda/.libs/libht_cuda.so ]; then
+    says 'a rank that stops while the devices are linked' \
+        "ht: ranks 0, 2: $gradients: $came; not heard from: rank 1; rank 1 does not answer" \
+        3 env HT_TIMEOUT=3 "$program" 40 'link stop'
+    says 'a device that never sends its gradients' 'ht: ranks 0-2: waiting for a device: the device did not answer within 3 s (HT_TIMEOUT)' \
+        3 env HT_TIMEOUT=3 "$program" 40 'link stall'
+    launch 3 env HT_TIMEOUT=3 "$program" 40 'link die'
+    if [ $status -eq 137 ] && [ $timed_out = no ]; then
+        result ok 'a rank that dies while the devices are linked'
+    else
+        result 'not ok' "a rank that dies while the devices are linked: status $status"
+        sed 's/^/# /' "$job_err"
+    fi
+else
+    result ok 'ranks whose devices are linked # SKIP there is no C++ compiler'
+fi
+
 # All ranks stopped for longer than the deadline, and continued: they run on, in step, until one of them is asked to
 # end.
 background 3 env HT_TIMEOUT=5 "$program" 100000000 ''

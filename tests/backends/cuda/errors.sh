@@ -19,6 +19,15 @@ says 'tensors on two devices' 'ht: ranks 0-1: ht_add: a is on cuda:0, b is on cu
 says 'no memory' 'ht: ranks 0-1: ht_full_ext: out of memory: 16777216 bytes on cuda:0 for float32 of shape (4194304,)' \
     2 env EMULATED_MEMORY=1000000 "$job" no-memory
 
+# The rank's own error, or that of the pass on all ranks: whichever is first, because the others do not wait for the GPU's work.
+launch 3 env HT_TIMEOUT=60 "$job" bad-linked-step
+if [ $status -eq 1 ] && [ $timed_out = no ] && grep -q '^ht: .*rank.*ht_nll_loss: target 7 of row 1 is outside the 3 classes' "$job_err"; then
+    result ok 'a bad target of one rank, on linked devices'
+else
+    result 'not ok' "a bad target of one rank, on linked devices: status $status"
+    sed 's/^/# /' "$job_err"
+fi
+
 # Its folders are those of this build.
 launch 2 env HT_BACKEND_PATH=/nowhere "$job" no-device
 if [ $status -eq 1 ] && [ "$(grep -c '^ht: ' "$job_err")" -eq 1 ] &&

@@ -385,5 +385,12 @@ ht_status ht_data_parallel_register_comm_hook(ht_module *wrapper, ht_comm_hook h
     static const char what[] = "ht_data_parallel_register_comm_hook";
     ht_data_parallel *dp = ht__dp_get(what, wrapper);
 
-    return dp != NULL ? ht__hook_register(what, dp->reducer, hook, state) : ht_error_get(NULL);
+    ht_status status;
+
+    if (dp == NULL)
+        return ht_error_get(NULL);
+    status = ht__hook_register(what, dp->reducer, hook, state);
+    if (status != HT_SUCCESS || !dp->reducer->links)
+        return status;
+    return ht__reducer_layout(dp->reducer); /* without links: the host sums for a hook */
 }

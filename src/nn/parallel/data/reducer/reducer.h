@@ -14,7 +14,7 @@
 #define HT_NN_PARALLEL_DATA_REDUCER_REDUCER_H
 
 #include "core/tensor/graph.h"
-#include "core/exchange/exchange.h"
+#include "core/exchange/link.h"
 #include "ht/comm_hooks.h"
 #include "ht/data_parallel.h"
 #include "optim/optim.h"
@@ -37,15 +37,17 @@ typedef struct ht_bucket {
     ht_dtype dtype;
     ht_device *device;      /* not owned */
     ht_storage *storage;    /* owned; flags, then slots of gradients */
-    ht_storage *staging;    /* owned; what the exchange sums: the same one, or, where the host
-                               cannot reach that, one like it on the host */
+    ht_storage *staging;    /* owned; what the exchange sums: the same one, or one on the host */
     ht_side_copy fetch;     /* of the gradients to there */
-    bool fetched;           /* that has begun in this pass */
+    bool fetched;           /* that has begun in this pass, or the average of a link has */
+    ht_link *link;          /* not owned; sums the gradients; NULL: the exchange does */
+    ht_link_average sum;    /* by the link */
     ht_tensor *all;         /* owned; its elements in a row, for the reducer and its hook */
     ht_guard guard;         /* over all of it, while it is awaited */
     char *flags;            /* in the staging: 1 where this rank has a gradient; one more, in the
                                last bucket of a pass: HT_FLAG_MISSING where one of it has none */
     int64_t elements;       /* flags included */
+    int64_t exchanged;      /* of them, by the exchange: all, or a link leaves it the flags */
     int first, count;       /* its parameters in ht_reducer.order */
     int missing;            /* of them, not ready in this pass */
     int due;                /* updates that wait for it */
@@ -183,6 +185,7 @@ struct ht_reducer {
                        or in the head of a pass since */
     int widest;     /* the most parameters of one of them */
     bool waits;     /* ranks wait for each other in its layers, or for its buffers */
+    bool links;     /* each rank has a device that may be linked to those of the others */
     bool stays;     /* buckets keep their order: it shares, and one of the sharers waits */
     bool crossed;   /* ranks began passes of different wrappers: nothing more can be sent */
     int passes;     /* synchronised ones so far */
@@ -252,11 +255,11 @@ ht_status ht__reducer_wait_order(ht_reducer *reducer);
 ht_status ht__reducer_agree_order(ht_reducer *reducer, bool *changes);
 void ht__reducer_end_order(ht_reducer *reducer);
 
-/* reducer_staging.c. Memory for a bucket; another status if there is none. fetch: gradients set out
- * for the staging; whether they are all there; the average goes back. A failure in the middle of a
- * pass makes what this rank sends of no use. Collective, the first. */
-ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes);
-void ht__bucket_fetch(ht_bucket *bucket);
+/* reducer_staging.c. Memory for a bucket that begins with `flags` bytes of flags; collective.
+ * fetch: gradients set out for the staging, or a link begins their average; whether the exchange
+ * may begin; the average comes back. A failure in a pass makes what this rank sends of no use. */
+ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes, size_t flags);
+void ht__bucket_fetch(ht_bucket *bucket, double scale);
 bool ht__bucket_is_fetched(ht_bucket *bucket);
 ht_status ht__bucket_put_back(ht_bucket *bucket);
 

@@ -24,6 +24,8 @@ void ht__reducer_drop_buckets(ht_bucket *buckets, int count)
             ht__exchange_release(buckets[i].reducer->exchange, buckets[i].op);
         if (ht__side_copy_end(&buckets[i].fetch) != 0)
             ht__kernel_failed(buckets[i].reducer->comm, buckets[i].what);
+        if (ht__link_end(&buckets[i].sum) != 0)
+            ht__kernel_failed(buckets[i].reducer->comm, buckets[i].what);
         ht_release(buckets[i].all);
         ht_release(buckets[i].storage);
         ht_release(buckets[i].staging);
@@ -149,7 +151,7 @@ static ht_status make_bucket(ht_reducer *reducer, int number, int first, int cou
     for (int i = first; i < first + count; i++)
         bytes += slot_bytes(reducer->params[reducer->order[i]].tensor);
     bucket->elements = (int64_t)(bytes / element);
-    status = ht__bucket_allocate(bucket, bytes);
+    status = ht__bucket_allocate(bucket, bytes, start);
     if (status != HT_SUCCESS)
         return status;
     bucket->all = all_of(bucket, some);

@@ -16,7 +16,7 @@
  * two wrappers have one order on all ranks that have both. */
 static atomic_int_least64_t last_number;
 
-enum { NUMBER, WIDEST, SHARING, WAITING, AGREED };
+enum { NUMBER, WIDEST, SHARING, WAITING, UNLINKED, AGREED };
 
 /* The wrappers of this rank on the communicator, with this one. */
 static void look_at_all(const ht_reducer *reducer, int64_t mine[AGREED])
@@ -39,16 +39,29 @@ static void raise_last(int64_t number)
         ;
 }
 
+/* Whether this rank has gradients on a device that may be linked. */
+static bool has_linkable(const ht_reducer *reducer)
+{
+    bool linkable = false;
+
+    for (int i = 0; i < reducer->count; i++)
+        linkable |= ht__link_is_possible(reducer->exchange,
+                                         reducer->params[i].tensor->body->storage->device);
+    return linkable;
+}
+
 ht_status ht__reducer_take_number(ht_reducer *reducer)
 {
     int64_t most[AGREED] = {[NUMBER] = atomic_fetch_add(&last_number, 1) + 1};
     ht_status status;
 
     look_at_all(reducer, most);
+    most[UNLINKED] = !has_linkable(reducer);
     status = ht__comm_allreduce_i64(reducer->comm, most, AGREED, HT_OP_MAX,
                                     "numbering data-parallel wrappers");
     reducer->number = most[NUMBER];
     raise_last(most[NUMBER]);
+    reducer->links = most[UNLINKED] == 0;
     for (ht_reducer *other = ht__reducers_all(); other != NULL; other = other->next) {
         if (other->exchange != reducer->exchange)
             continue;

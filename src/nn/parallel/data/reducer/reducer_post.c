@@ -84,11 +84,11 @@ static void post(ht_reducer *reducer, int number)
         return;
     }
     /* The last bucket holds the layers that run first in the next forward pass. */
-    bucket->op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->elements,
+    bucket->op = ht__exchange_start(reducer->exchange, bucket->flags, bucket->exchanged,
                                     bucket->dtype, ht__reducer_scale(reducer), number);
 }
 
-/* Those that are complete leave for the host at once. */
+/* Those that are complete leave for the host at once, or for the devices of the other ranks. */
 static bool is_on_host(ht_reducer *reducer, int number)
 {
     for (int i = number; i < reducer->bucket_count && reducer->buckets[i].missing == 0; i++) {
@@ -98,7 +98,7 @@ static bool is_on_host(ht_reducer *reducer, int number)
             continue;
         if (!ht__reducer_is_even(bucket))
             even_out(bucket);
-        ht__bucket_fetch(bucket);
+        ht__bucket_fetch(bucket, ht__reducer_scale(reducer));
     }
     return ht__bucket_is_fetched(&reducer->buckets[number]);
 }

@@ -4,19 +4,39 @@
  * when their bucket is complete. Their average is copied back when it has arrived. Both copies run
  * in parallel with the device's work if the device can do that, and no thread waits for them: the
  * device's next work waits for the second one. Flags lie on the host alone.
- * Gradients that the host can reach are exchanged in place. */
+ * Gradients that the host can reach are exchanged in place.
+ * If the devices of the ranks are linked, they average the gradients, and the host sums the flags
+ * alone. */
 #include "nn/parallel/data/reducer/reducer.h"
 
-ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes)
+/* A hook adds its sums on the host. */
+static ht_status find_link(ht_bucket *bucket)
+{
+    const ht_reducer *reducer = bucket->reducer;
+
+    if (!reducer->links || reducer->hook != NULL)
+        return HT_SUCCESS;
+    return ht__link_get(reducer->exchange, bucket->device, &bucket->link);
+}
+
+ht_status ht__bucket_allocate(ht_bucket *bucket, size_t bytes, size_t flags)
 {
     ht_exchange *exchange = bucket->reducer->exchange;
     bool reached = bucket->device->backend->host_memory;
+    ht_status status = find_link(bucket);
+    size_t exchanged = bucket->link != NULL ? flags : bytes;
 
+    if (status != HT_SUCCESS)
+        return status;
+    bucket->exchanged = bucket->link != NULL ? bucket->count + 1 : bucket->elements;
     bucket->staging = ht__exchange_storage(exchange, reached ? bucket->device : ht__device_cpu(),
-                                           bytes);
+                                           exchanged);
     if (bucket->staging != NULL)
         bucket->storage = reached ? ht_retain(bucket->staging)
                                   : ht__storage_new(bucket->device, bytes);
+    if (bucket->storage != NULL && bucket->link != NULL &&
+        ht__link_reserve(bucket->link, bytes - flags) != 0)
+        return ht__kernel_failed(bucket->reducer->comm, bucket->what);
     if (bucket->storage == NULL)
         return HT_FAIL_HERE(bucket->reducer->comm, HT_ERR_MEMORY,
                             "ht_nn_data_parallel: out of memory: %zu bytes for a bucket", bytes);
@@ -58,11 +78,31 @@ static void note_failure(const ht_bucket *bucket, const ht_error_kept *earlier)
     ht__error_hold(held);
 }
 
-void ht__bucket_fetch(ht_bucket *bucket)
+/* Other ranks have begun the average or will: without this one it would never end. So an error here
+ * ends the job. An error in data is one of the pass, if the device has it so far. */
+static void average(ht_bucket *bucket, double scale)
+{
+    ht_error_kept earlier;
+
+    ht__error_set_aside(&earlier);
+    if (ht__device_poll(bucket->device) != 0)
+        note_failure(bucket, &earlier);
+    else
+        ht__error_put_back(&earlier);
+    if (ht__link_begin(&bucket->sum, bucket->link, on_device(bucket), bucket->all->body->lsize,
+                       bucket->dtype, scale) != 0)
+        ht__reducer_fail(bucket->reducer, ht__kernel_failed(bucket->reducer->comm, bucket->what));
+}
+
+void ht__bucket_fetch(ht_bucket *bucket, double scale)
 {
     ht_error_kept earlier;
 
     bucket->fetched = true;
+    if (bucket->link != NULL) {
+        average(bucket, scale);
+        return;
+    }
     ht__error_set_aside(&earlier);
     if (ht__fetch_begin(&bucket->fetch, bucket->device, on_host(bucket), on_device(bucket),
                         bytes_of(bucket)) != 0)
@@ -76,6 +116,8 @@ bool ht__bucket_is_fetched(ht_bucket *bucket)
     ht_error_kept earlier;
     int done;
 
+    if (bucket->link != NULL)
+        return true; /* the exchange does not wait for them */
     ht__error_set_aside(&earlier);
     done = ht__fetch_done(&bucket->fetch);
     if (done < 0)
@@ -87,6 +129,10 @@ bool ht__bucket_is_fetched(ht_bucket *bucket)
 
 ht_status ht__bucket_put_back(ht_bucket *bucket)
 {
+    if (bucket->link != NULL)
+        return ht__link_follow(&bucket->sum) == 0
+                   ? HT_SUCCESS
+                   : ht__kernel_failed(bucket->reducer->comm, bucket->what);
     if (ht__fetch_back(&bucket->fetch, on_device(bucket), on_host(bucket), bytes_of(bucket)) == 0)
         return HT_SUCCESS;
     return ht__kernel_failed(bucket->reducer->comm, bucket->what);

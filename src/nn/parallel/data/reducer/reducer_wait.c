@@ -121,7 +121,7 @@ ht_status ht__reducer_wait(ht_reducer *reducer, int number)
         return ht__reducer_fail(reducer, status);
     if (bucket->posted_at != 0)
         ht__timeline_draw_flight(bucket->what, bucket->posted_at, finished_at(bucket),
-                                 (size_t)bucket->elements * ht_dtype_size(bucket->dtype));
+                                 (size_t)bucket->exchanged * ht_dtype_size(bucket->dtype));
     status = wait_rest(reducer, number);
     if (status != HT_SUCCESS)
         return status;
