@@ -90,9 +90,9 @@ typedef ht_tensor *ht_recomputed_fn(ht_tensor *inputs[], void *user);
  *
  * Between the passes, memory is that of the inputs and the result. The gradients have the bits that
  * they have without the call, and hooks of tensors outside of f run once. In its second run f gets
- * the same random numbers. Running statistics and counters of the library's layers do not move
- * again. Forward hooks of modules inside f run twice, backward hooks once. f may itself call
- * ht_recomputed; the inner inputs are kept, too.
+ * the same random numbers, and the same device and communicator in use. Running statistics and
+ * counters of the library's layers do not move again. Forward hooks of modules inside f run twice,
+ * backward hooks once. f may itself call ht_recomputed; the inner inputs are kept, too.
  * f, user: the function, and its second argument (borrowed until the graph is released). In both
  *   runs f makes the same operations; modules in it stay in their mode (training or evaluation)
  *   until the backward pass. f does not write its inputs in place, and registers no hooks on

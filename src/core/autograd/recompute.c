@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions whose backward pass runs them again, instead of keeping what they saved. The graph is
- * recorded once, in the first run, so leaves get their gradients and call their hooks as always. */
+ * recorded once, in the first run, so leaves get their gradients and call their hooks as always.
+ * Both runs make new tensors on the same device and communicator. */
 #include "core/autograd/autograd.h"
 #include "core/tensor/node.h"
 #include "ht/gradient_tools.h"
@@ -17,17 +18,21 @@ typedef struct input {
 typedef struct recomputed {
     ht_segment segment;
     ht_recomputed_fn *f;
-    void *user; /* not owned */
+    void *user;        /* not owned */
+    ht_device *device; /* in use in the first run */
+    ht_comm *comm;     /* likewise; owned */
     int count;
     input *inputs; /* owned */
 } recomputed;
 
-static void drop_inputs(recomputed *r)
+static void drop_state(recomputed *r)
 {
     for (int i = 0; i < r->count; i++)
         ht_release(r->inputs[i].body);
     ht__free(r->inputs);
+    ht_release(r->comm);
     r->inputs = NULL;
+    r->comm = NULL;
     r->count = 0;
 }
 
@@ -35,7 +40,7 @@ static void destroy(void *object)
 {
     recomputed *r = object;
 
-    drop_inputs(r);
+    drop_state(r);
     ht__segment_fini(&r->segment);
     ht__free(r);
 }
@@ -87,16 +92,30 @@ static bool run_once_more(recomputed *r)
     return same;
 }
 
+/* The communicator in use is one of all threads: it is left alone unless it has changed. */
+static void use(ht_device *device, ht_comm *comm)
+{
+    ht_use_device(device);
+    if (comm != ht_get_comm())
+        ht_use_comm(comm);
+}
+
 static bool run_again(ht_segment *segment)
 {
     recomputed *r = (recomputed *)segment;
     ht_scope *scope = ht_scope_open();
+    ht_device *device = ht_get_device();
+    ht_comm *comm = ht_retain(ht_get_comm());
     const bool was = ht_set_grad_enabled(true);
-    const bool right = run_once_more(r);
+    bool right;
 
+    use(r->device, r->comm);
+    right = run_once_more(r);
+    use(device, comm);
+    ht_release(comm);
     ht_set_grad_enabled(was);
     ht_scope_close(scope);
-    drop_inputs(r);
+    drop_state(r);
     return right;
 }
 
@@ -108,6 +127,8 @@ static recomputed *new_recomputed(ht_recomputed_fn *f, int count, ht_tensor *inp
     r->segment.run = run_again;
     r->f = f;
     r->user = user;
+    r->device = ht_get_device();
+    r->comm = ht_retain(ht_get_comm());
     r->count = count;
     r->inputs = ht__alloc(((size_t)count + 1) * sizeof *r->inputs);
     for (int i = 0; i < count; i++) {

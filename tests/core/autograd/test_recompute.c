@@ -132,6 +132,45 @@ static void a_function_may_be_inside_another(void **state)
     check_draws(twice_noisy);
 }
 
+static ht_tensor *scaled(ht_tensor *in[], void *split)
+{
+    return ht_tanh(ht_mul(in[0], ht_full(HT_SHAPE(1, 4), 2, HT_FLOAT64, *(int *)split)));
+}
+
+static void expect_gradient_after(ht_tensor *y, ht_tensor *x)
+{
+    assert_int_equal(ht_backward(ht_sum(y, HT_NONE)), HT_SUCCESS);
+    assert_non_null(ht_tensor_grad(x));
+}
+
+/* In the backward pass another device, and then another communicator, is in use. */
+static void new_tensors_are_on_the_same_device_and_communicator(void **state)
+{
+    ht_device *device = ht_get_device(), *other = ht_device_get("cpu:1");
+    ht_comm *comm = ht_get_comm(), *alone = ht_comm_split(HT_COMM_WORLD, ht_test_rank, 0);
+    int split = HT_LOCAL;
+    ht_tensor *x, *y;
+
+    (void)state;
+    ht_use_device(other);
+    x = ht_ones(HT_SHAPE(3, 4), HT_FLOAT64, HT_LOCAL);
+    ht_tensor_set_requires_grad(x, true);
+    y = ht_recomputed(scaled, 1, &x, &split);
+    ht_use_device(device);
+    expect_gradient_after(y, x);
+    assert_ptr_equal(ht_get_device(), device);
+
+    split = HT_NONE;
+    ht_use_comm(alone);
+    x = ht_ones(HT_SHAPE(3, 4), HT_FLOAT64, HT_NONE);
+    ht_tensor_set_requires_grad(x, true);
+    y = ht_recomputed(scaled, 1, &x, &split);
+    ht_use_comm(comm);
+    ht_release(alone);
+    expect_gradient_after(y, x);
+    assert_ptr_equal(ht_get_comm(), comm);
+}
+
 static void without_recording_it_runs_once(void **state)
 {
     ht_tensor *x = leaf(5, 0, 6);
@@ -280,6 +319,7 @@ HT_TEST_SUITE(test_recompute, cmocka_unit_test(gradients_have_the_same_bits),
               cmocka_unit_test(memory_is_that_of_inputs_and_result),
               cmocka_unit_test(draws_are_the_same),
               cmocka_unit_test(a_function_may_be_inside_another),
+              cmocka_unit_test(new_tensors_are_on_the_same_device_and_communicator),
               cmocka_unit_test(without_recording_it_runs_once),
               cmocka_unit_test(another_second_run_is_found),
               cmocka_unit_test(errors_of_the_second_run_end_the_pass),
