@@ -271,6 +271,7 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_unused.c \
 	tests/nn/parallel/data/test_data_parallel_weight.c \
 	tests/nn/parallel/device/test_device_parallel.c \
+	tests/nn/parallel/device/test_device_parallel_copies.c \
 	tests/nn/parallel/device/test_device_parallel_parts.c
 
 optim_tests = \

@@ -28,9 +28,11 @@ HT_BEGIN_DECLS
  * module, in the same order each time.
  *
  * The first part runs on the module itself, in the calling thread. Its changes of buffers, or of
- * the struct of the module, are kept. The other copies end with the pass. Hooks run once for each
- * part, at the same time. The grad mode is the caller's. If parts fail, the error of the first of
- * them is raised after all have ended.
+ * the struct of the module, are kept; those of the other copies are lost. A copy lives as long as
+ * the graph of its outputs, or until the pass ends if there is none. So functions that run again
+ * (ht_recomputed), hooks and nodes inside may refer to it. Hooks run once for each part, at the
+ * same time. The grad mode is the caller's. If parts fail, the error of the first of them is raised
+ * after all have ended.
  *
  * module: retained. Its parameters and buffers are on the first device.
  * device_ids: indices k of the devices BACKEND:k, all different; read at once. BACKEND holds the

@@ -36,6 +36,9 @@ void ht__backward_early(ht_node *node, int index, ht_tensor *gin[]);
  */
 void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64_t n);
 
+/* For a node's backward: retains an object until the pass ends, because later nodes need it. */
+void ht__backward_keep(void *object);
+
 /* Every leaf that requires a gradient and `root` depends on, maybe more than once. Walks of the
  * same number visit a node once in all; on one thread. */
 typedef void ht_leaf_visit_fn(const ht_grad_meta *leaf, void *user);

@@ -112,6 +112,11 @@ void ht__backward_filling(ht_node *node, int index, const ht_tensor *grad, int64
     ht__backward_progress();
 }
 
+void ht__backward_keep(void *object)
+{
+    ht__queue_keep(now.queue, object);
+}
+
 void ht__backward_meets(void)
 {
     if (now.node != NULL)

@@ -14,12 +14,15 @@ typedef struct ht_node_queue {
     uint64_t met;       /* the last node that came to its exchange, by its sequence */
     uint64_t abandoned; /* the last node that was */
     ht_told told;       /* who knows of the failure */
+    void **kept;        /* owned references: objects that live until the end of the pass */
+    size_t kept_count, kept_capacity;
 } ht_node_queue;
 
 /* node_queue.c. */
 void ht__queue_push(ht_node_queue *queue, ht_node *node);
 ht_node *ht__queue_pop(ht_node_queue *queue); /* the latest one, with the queue's reference */
-void ht__queue_free(ht_node_queue *queue);    /* an empty one */
+void ht__queue_keep(ht_node_queue *queue, void *object); /* retained until ht__queue_free */
+void ht__queue_free(ht_node_queue *queue);               /* an empty one */
 
 /* abandon.c. In place of the node's backward, or after it has failed: ranks that wait for this one
  * get the error, which stays the same. */

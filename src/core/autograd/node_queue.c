@@ -34,8 +34,20 @@ ht_node *ht__queue_pop(ht_node_queue *queue)
     return top;
 }
 
+void ht__queue_keep(ht_node_queue *queue, void *object)
+{
+    if (queue->kept_count == queue->kept_capacity) {
+        queue->kept_capacity = queue->kept_capacity > 0 ? 2 * queue->kept_capacity : 8;
+        queue->kept = ht__realloc(queue->kept, queue->kept_capacity * sizeof *queue->kept);
+    }
+    queue->kept[queue->kept_count++] = ht_retain(object);
+}
+
 void ht__queue_free(ht_node_queue *queue)
 {
+    for (size_t i = 0; i < queue->kept_count; i++)
+        ht_release(queue->kept[i]);
+    ht__free(queue->kept);
     ht__free(queue->nodes);
     ht__free(queue->told.comms);
 }

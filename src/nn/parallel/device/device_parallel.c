@@ -203,15 +203,15 @@ static ht_value *run_parts(const char *what, ht_module *module, const ht_device_
                            int count, ht_value *const parts[])
 {
     ht_module *replicas[HT_MAX_REPLICAS];
-    ht_value *outputs[HT_MAX_REPLICAS];
-    ht_status status;
+    ht_value *outputs[HT_MAX_REPLICAS], *joined = NULL;
 
     if (ht__device_replicate(what, module, layout, count, replicas) != HT_SUCCESS)
         return NULL;
-    status = ht__device_apply(what, layout, count, replicas, parts, outputs);
+    if (ht__device_apply(what, layout, count, replicas, parts, outputs) == HT_SUCCESS)
+        joined = ht__device_gather(what, layout, count, replicas, outputs);
     for (int i = 0; i < count; i++)
         ht_release(replicas[i]);
-    return status == HT_SUCCESS ? ht__device_gather(what, layout, count, outputs) : NULL;
+    return joined;
 }
 
 /* The number of parts; 0 after an error. */

@@ -30,8 +30,9 @@ ht_status ht__device_apply(const char *what, const ht_device_layout *layout, int
                            ht_module *const replicas[], ht_value *const parts[],
                            ht_value *outputs[]);
 
-/* The outputs joined on the output device; scoped; NULL when all are, or after an error. */
+/* The outputs joined on the output device; scoped; NULL when all are, or after an error. Their graph
+ * retains the copies. */
 ht_value *ht__device_gather(const char *what, const ht_device_layout *layout, int count,
-                            ht_value *const outputs[]);
+                            ht_module *const replicas[], ht_value *const outputs[]);
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joins the outputs of parts: tensors are concatenated, lists item by item, maps key by key. */
+ * Joins the outputs of parts: tensors are concatenated, lists item by item, maps key by key. The
+ * graph of an output keeps the copy that made it alive, because it may refer to the copy: a
+ * function that runs again, a hook of a tensor, a program's own node. The reference is in a node
+ * behind the output, where the copy cannot refer to it, so no cycle arises. */
+#include "core/autograd/autograd.h"
 #include "nn/parallel/device/device_parallel.h"
 #include "ht/factories.h"
 #include "ht/log.h"
@@ -11,7 +15,29 @@ struct join {
     const char *what;
     const ht_device_layout *layout;
     int count;
+    ht_module *const *replicas;
 };
+
+/* The pass has yet to go through the copy. */
+static void keep_replica(ht_node *node, ht_tensor *g, ht_tensor *gin[])
+{
+    ht__backward_keep(*(ht_module **)ht_node_context(node, 0));
+    gin[0] = g;
+}
+
+static ht_tensor *output_of(const struct join *join, ht_tensor *x, ht_module *replica)
+{
+    ht_node *node = ht_node_new(join->what, keep_replica, 1, &x);
+    ht_tensor *y;
+
+    if (node == NULL)
+        return x;
+    *(ht_module **)ht_node_context(node, sizeof replica) = replica;
+    ht__node_keep(node, replica);
+    y = ht__tensor_view(ht__body_view(x->body));
+    ht__set_base(y, x);
+    return ht_node_set_output(node, y);
+}
 
 static void warn_of_scalars(const char *what)
 {
@@ -32,6 +58,10 @@ static ht_value *join_tensors(const struct join *join, ht_value *const values[])
     for (int i = 0; i < join->count; i++) {
         ht_tensor *x = ht_value_as_tensor(values[i]);
 
+        if (i > 0)
+            x = output_of(join, x, join->replicas[i]);
+        if (x == NULL)
+            return NULL;
         if (x->body->ndim == 0) {
             warn_of_scalars(join->what);
             x = ht_expand_dims(x, 0);
@@ -127,9 +157,9 @@ static ht_value *join_values(const struct join *join, ht_value *const values[])
 }
 
 ht_value *ht__device_gather(const char *what, const ht_device_layout *layout, int count,
-                            ht_value *const outputs[])
+                            ht_module *const replicas[], ht_value *const outputs[])
 {
-    struct join join = {.what = what, .layout = layout, .count = count};
+    struct join join = {.what = what, .layout = layout, .count = count, .replicas = replicas};
 
     return join_values(&join, outputs);
 }
