@@ -272,7 +272,8 @@ parallel_tests = \
 	tests/nn/parallel/data/test_data_parallel_weight.c \
 	tests/nn/parallel/device/test_device_parallel.c \
 	tests/nn/parallel/device/test_device_parallel_copies.c \
-	tests/nn/parallel/device/test_device_parallel_parts.c
+	tests/nn/parallel/device/test_device_parallel_parts.c \
+	tests/nn/parallel/device/test_device_parallel_random.c
 
 optim_tests = \
 	tests/optim/schedules/test_momentum.c \
@@ -295,6 +296,7 @@ data_tests = \
 	tests/utils/data/test_dataloader.c \
 	tests/utils/data/test_dataloader_device.c \
 	tests/utils/data/test_dataloader_errors.c \
+	tests/utils/data/test_dataloader_random.c \
 	tests/utils/data/test_dataloader_state.c \
 	tests/utils/data/test_dataset.c \
 	tests/utils/data/test_idx_to_hdf5.c \

@@ -39,7 +39,9 @@ HT_API ht_value *ht_batch_value(const ht_batch *batch);
 
 /* A function that turns raw rows of an array into the tensor of a batch.
  *
- * It runs on the reading thread, without gradients.
+ * It runs on the reading thread, without gradients. Random numbers that it draws on HT_COMM_SELF
+ * depend on the seed of the loader, the epoch and the first row of the batch alone. An interrupted
+ * epoch that is resumed therefore has the same numbers; those of the program are separate.
  *
  * rows: shape (rows, ...), in the dtype of the file.
  * array: index of the array.

@@ -34,6 +34,9 @@ HT_BEGIN_DECLS
  * same time. The grad mode is the caller's. If parts fail, the error of the first of them is raised
  * after all have ended.
  *
+ * A pass with several parts takes one draw on HT_COMM_SELF (ht/random.h). The first part draws from
+ * the caller's random numbers; those of each other part depend on the seed, that draw and the part.
+ *
  * module: retained. Its parameters and buffers are on the first device.
  * device_ids: indices k of the devices BACKEND:k, all different; read at once. BACKEND holds the
  * parameters of the module, or is that of ht_get_device if the module has none. NULL: all devices

@@ -7,6 +7,11 @@
  * move the count of other communicators. Draw n has the same numbers on each communicator. Seed and
  * counts are those of the process, and 0 at first.
  *
+ * The transform of a loader (ht/data.h) and the copies of a module on further devices
+ * (ht/device_parallel.h) run on threads of the library. Process-local draws there come from
+ * separate streams. They do not depend on the order of the threads, and do not count here. Calls
+ * there for the seed or the state concern that stream alone.
+ *
  * Calls are logically collective unless their comment says otherwise. ndim, shape, dtype, split,
  * device and comm, and the difference of short and long calls, are those of ht/factories.h. Draws
  * with HT_LOCAL count as draws on HT_COMM_SELF, separately on each rank; ranks that have drawn

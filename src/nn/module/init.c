@@ -2,6 +2,7 @@
  *
  * Initialisation of parameters. The k-th tensor initialised since ht_nn_seed gets the k-th draw, so
  * that all ranks that build the same model have the same parameters without a word between them. */
+#include "core/ops/creation/random_stream.h"
 #include "core/ops/ops.h"
 #include "nn/module/init.h"
 #include "nn/module/module.h"
@@ -39,23 +40,14 @@ void ht__nn_init_set_state(uint64_t seed_now, uint64_t draws_now)
     atomic_store(&draws, draws_now);
 }
 
-uint64_t ht__nn_mix(uint64_t key, uint64_t number)
-{
-    uint64_t z = key + 0x9e3779b97f4a7c15u * (number + 1);
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 uint64_t ht__nn_draw_seed(const ht_module *layer)
 {
-    uint64_t key = ht__nn_mix(ht__nn_seed_get(), (uint64_t)ht__process.rank);
+    uint64_t key = ht__random_mix(ht__nn_seed_get(), (uint64_t)ht__process.rank);
 
     for (const char *c = layer->path; *c != '\0'; c++)
-        key = ht__nn_mix(key, (unsigned char)*c);
+        key = ht__random_mix(key, (unsigned char)*c);
     if (layer->replica > 0)
-        key = ht__nn_mix(key, 256 + (uint64_t)layer->replica); /* beyond any byte of a path */
+        key = ht__random_mix(key, 256 + (uint64_t)layer->replica); /* beyond any byte of a path */
     return ht__replay(key);
 }
 
@@ -73,7 +65,7 @@ static ht_random_draw draw_of(const ht_body *body, double low, double high)
     }
     if (body->split != HT_NONE && body->shape[axis] > 0)
         job.start = body->split_start * (job.inner_global / body->shape[axis]);
-    job.seed = ht__nn_mix(ht__nn_seed_get(), STREAM);
+    job.seed = ht__random_mix(ht__nn_seed_get(), STREAM);
     job.draw = atomic_fetch_add(&draws, 1);
     return job;
 }

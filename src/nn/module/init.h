@@ -14,9 +14,6 @@ uint64_t ht__nn_seed_get(void);
 void ht__nn_init_get_state(uint64_t *seed, uint64_t *draws);
 void ht__nn_init_set_state(uint64_t seed, uint64_t draws);
 
-/* Mixes a number into a key: all bits of both reach all bits of the result. */
-uint64_t ht__nn_mix(uint64_t key, uint64_t number);
-
 /* Checks the tensor of an initialisation; and draws that report errors as `what`. */
 ht_status ht__nn_init_check(const char *what, ht_tensor *x);
 ht_status ht__nn_init_uniform(const char *what, ht_tensor *x, double low, double high);

@@ -2,6 +2,7 @@
  *
  * The tensors of one batch: raw rows, and the results of the transform. The reading thread makes
  * and releases all of them, so that headers return to the free list from which they came. */
+#include "core/ops/creation/random_stream.h"
 #include "core/ops/ops.h"
 #include "ht/autograd.h"
 #include "utils/data/data.h"
@@ -120,20 +121,32 @@ static ht_tensor *transform_one(ht_made *made, int array, const ht_dataloader_op
     return x;
 }
 
+/* The first row stands for the batch: an epoch that is resumed has the same batches again. */
+static void enter_stream(ht_random_stream *stream, const ht_made *made,
+                         const ht_dataloader_options *options, int64_t epoch)
+{
+    const int64_t first = made->rows > 0 ? made->ids[0] : -1;
+
+    ht__random_enter(stream, HT_STREAM_BATCH, options->seed, (uint64_t)epoch, (uint64_t)first);
+}
+
 ht_status ht__batch_transform(ht_made *made, const ht_dataset *dataset,
-                              const ht_dataloader_options *options)
+                              const ht_dataloader_options *options, int64_t epoch)
 {
     bool grad = ht_set_grad_enabled(false);
     ht_scope *scope = ht_scope_open();
     ht_status status = HT_SUCCESS;
+    ht_random_stream stream;
     ht_error_kept earlier;
 
     ht__error_set_aside(&earlier);
+    enter_stream(&stream, made, options, epoch);
     for (int i = 0; i < dataset->count && status == HT_SUCCESS; i++) {
         made->arrays[i] = ht_retain(transform_one(made, i, options));
         if (made->arrays[i] == NULL)
             status = transform_error(made, dataset, i);
     }
+    ht__random_leave(&stream);
     ht__error_put_back(&earlier);
     ht_scope_close(scope);
     ht_set_grad_enabled(grad);

@@ -203,7 +203,7 @@ ht_status ht__batch_raw(ht_made *made, const ht_dataset *dataset);
 
 /* Runs the transform on each raw tensor and moves the results to the device. */
 ht_status ht__batch_transform(ht_made *made, const ht_dataset *dataset,
-                              const ht_dataloader_options *options);
+                              const ht_dataloader_options *options, int64_t epoch);
 
 /* The device's next work finds the results. 0, or not 0 after the error was recorded. */
 int ht__batch_join(ht_made *made, int arrays);

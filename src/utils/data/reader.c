@@ -285,7 +285,7 @@ void ht__reader_next(ht_reader *reader, ht_made *made)
         made->rows = 0;
     if (read_first(reader) != HT_SUCCESS || ht__batch_raw(made, reader->dataset) != HT_SUCCESS ||
         gather(reader, made) != HT_SUCCESS ||
-        ht__batch_transform(made, reader->dataset, options) != HT_SUCCESS)
+        ht__batch_transform(made, reader->dataset, options, reader->epoch) != HT_SUCCESS)
         fail(made);
     reader->batch++;
     if (reader->plan.windows == 1 && reader->windows[0].units_there == reader->plan.units &&

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Draws of random tensors. Each draw has a number, and its elements are keyed by their global
- * index. Each communicator counts its own draws, so that draws on some of the ranks do not change
- * those of others. */
-#include "core/comm/mpi.h"
+ * Draws of random tensors. Each draw has a number (random_state.c), and its elements are keyed by
+ * their global index. */
 #include "core/ops/ops.h"
 #include "ht/random.h"
 
@@ -16,57 +14,6 @@
 #include "ht/kernels/random.h"
 #include "ht/logical.h"
 #include "ht/relational.h"
-
-static uint64_t seed_now;
-static uint64_t epoch;       /* raised by seeding: counts of an earlier one are over */
-static uint64_t world_draws; /* may be set before there is a world */
-
-static uint64_t *draws_of(ht_comm *comm)
-{
-    if (comm == ht__comm_world_if_any())
-        return &world_draws;
-    if (comm->draws_epoch != epoch) {
-        comm->draws_epoch = epoch;
-        comm->draws = 0;
-    }
-    return &comm->draws;
-}
-
-uint64_t ht__random_draws(ht_comm *comm)
-{
-    return *draws_of(comm);
-}
-
-void ht__random_set_draws(ht_comm *comm, uint64_t draws)
-{
-    *draws_of(comm) = draws;
-}
-
-void ht__random_next(ht_comm *comm, uint64_t *seed, uint64_t *draw)
-{
-    *seed = ht__replay(seed_now);
-    *draw = ht__replay_count(draws_of(comm));
-}
-
-void ht_random_seed(uint64_t seed)
-{
-    ht_random_set_state(seed, 0);
-}
-
-void ht_random_get_state(uint64_t *seed, uint64_t *draw)
-{
-    if (seed != NULL)
-        *seed = seed_now;
-    if (draw != NULL)
-        *draw = world_draws;
-}
-
-void ht_random_set_state(uint64_t seed, uint64_t draw)
-{
-    seed_now = seed;
-    world_draws = draw;
-    epoch++;
-}
 
 static int64_t product(const int64_t shape[], int from, int to)
 {

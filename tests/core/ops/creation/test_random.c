@@ -1,6 +1,7 @@
 /* ranks 1 2 3 4 7 */
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "ht_test.h"
@@ -114,6 +115,35 @@ static void each_communicator_counts_its_own_draws(void **state)
     ht_release(part);
 }
 
+static void *draw_often(void *unused)
+{
+    ht_scope *scope = ht_scope_open();
+
+    for (int i = 0; i < 500; i++)
+        uniform_on(HT_COMM_SELF);
+    ht_scope_close(scope);
+    return unused;
+}
+
+/* Threads of the program never take the same draw. */
+static void draws_of_several_threads_are_counted(void **state)
+{
+    pthread_t threads[3];
+    ht_tensor *next;
+
+    (void)state;
+    ht_random_seed(12);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, draw_often, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    next = uniform_on(HT_COMM_SELF);
+    ht_random_set_state(12, 0);
+    for (int i = 0; i < 1500; i++)
+        uniform_on(HT_COMM_SELF);
+    assert_true(same_bytes(uniform_on(HT_COMM_SELF), next));
+}
+
 /* Ranks whose part happens to be contiguous do what the others do. */
 static void views_take_the_numbers_of_their_places(void **state)
 {
@@ -194,6 +224,7 @@ HT_TEST_SUITE(test_random, cmocka_unit_test(integers_do_not_depend_on_the_split)
               cmocka_unit_test(an_empty_range_is_an_error),
               cmocka_unit_test(normal_numbers_in_place_have_mean_and_deviation),
               cmocka_unit_test(each_communicator_counts_its_own_draws),
+              cmocka_unit_test(draws_of_several_threads_are_counted),
               cmocka_unit_test(views_take_the_numbers_of_their_places),
               cmocka_unit_test(a_range_that_a_dtype_does_not_hold_is_an_error),
               cmocka_unit_test(a_wrong_dtype_is_an_error_of_all),
