@@ -61,6 +61,7 @@ core_tests = \
 	tests/core/algorithms/product/test_vector_products.c \
 	tests/core/algorithms/spectral/test_iterative.c \
 	tests/core/algorithms/spectral/test_spectra.c \
+	tests/core/algorithms/spectral/test_svd_ranks.c \
 	tests/core/algorithms/spectral/test_truncated.c \
 	tests/core/algorithms/test_owned.c \
 	tests/core/algorithms/test_peaks.c \

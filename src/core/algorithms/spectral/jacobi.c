@@ -26,8 +26,10 @@ typedef struct tournament {
     int64_t x_length, length;
     int *top, *bottom;  /* which blocks each rank has */
     ht_tensor *held[2]; /* owned; this rank's top and bottom block */
-    double off;         /* the largest seen in this sweep; infinite: it will not end */
     double tolerance;
+    /* Of this sweep. off: the largest product or disorder in the pairs that fail the tolerance,
+     * infinite: the iteration will not end. largest: of all pairs, near the largest value. */
+    double off, largest;
 } tournament;
 
 static int64_t width(const tournament *t, int block)
@@ -39,22 +41,22 @@ static int64_t width(const tournament *t, int block)
 
 /* ---- one pair of blocks --------------------------------------------------------------------- */
 
-/* How far a triangular factor, or a matrix of products, is from a diagonal one that goes down;
- * infinite where an element is NaN. */
-static double distance(const double *m, int64_t n, double tolerance)
+/* How far a triangular factor, or a matrix of products, is from a diagonal one that descends: its
+ * largest element off the diagonal, or the largest step up; infinite where an element is NaN. */
+static double distance(const double *m, int64_t n, double *largest)
 {
-    double largest = 0, off = 0, last = INFINITY;
+    double off = 0, last = INFINITY;
 
-    for (int64_t i = 0; i < n * n; i++) {
-        if (!isfinite(m[i]))
-            return INFINITY;
-        largest = m[i] > largest ? m[i] : largest;
-    }
-    for (int64_t i = 0; i < n && largest > 0; i++) {
-        for (int64_t j = i + 1; j < n; j++)
-            off = fmax(off, m[i * n + j] / largest);
-        if (m[i * n + i] > last + tolerance * largest)
-            off = 1;
+    *largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            if (!isfinite(m[i * n + j]))
+                return INFINITY;
+            *largest = fmax(*largest, m[i * n + j]);
+            if (j > i)
+                off = fmax(off, m[i * n + j]);
+        }
+        off = fmax(off, m[i * n + i] - last);
         last = fmin(last, m[i * n + i]);
     }
     return off;
@@ -64,9 +66,14 @@ static ht_status look(tournament *t, ht_tensor *m)
 {
     ht_scope *step = ht_scope_open();
     ht_tensor *host = ht__on_host(t->what, ht_abs(m), HT_FLOAT64);
+    double off, largest;
 
-    if (host != NULL)
-        t->off = fmax(t->off, distance(ht__body_data(host->body), ht__rows(m), t->tolerance));
+    if (host != NULL) {
+        off = distance(ht__body_data(host->body), ht__rows(m), &largest);
+        if (off > t->tolerance * largest)
+            t->off = fmax(t->off, off);
+        t->largest = fmax(t->largest, largest);
+    }
     ht_scope_close(step);
     return host != NULL ? HT_SUCCESS : ht_error_get(NULL);
 }
@@ -260,20 +267,42 @@ static ht_status play(tournament *t)
     return status;
 }
 
+/* What the ranks saw in a sweep, on each of them. */
+static ht_status share(tournament *t)
+{
+    const int size = t->body->comm->size;
+    const double mine[2] = {t->off, t->largest};
+    double *all = ht__alloc(2 * (size_t)size * sizeof *all);
+    ht_status status = ht__comm_allgather_f64(t->body->comm, mine, 2, all, t->what);
+
+    for (int rank = 0; rank < size && status == HT_SUCCESS; rank++) {
+        t->off = fmax(t->off, all[2 * rank]);
+        t->largest = fmax(t->largest, all[2 * rank + 1]);
+    }
+    ht__free(all);
+    return status;
+}
+
+/* Sweeps end when each pair of blocks is orthogonal to its own tolerance. Blocks of columns that
+ * are roundings of longer columns stay roundings, and never are. Sweeps also end when no more than
+ * such roundings are left, and a further sweep did not make them smaller. */
 static ht_status play_all(tournament *t)
 {
-    enum { DONE, BUSY, LOST };
     ht_status status = HT_SUCCESS;
-    int64_t state = BUSY;
+    double before = INFINITY;
+    bool done = false;
 
-    for (int sweep = 0; sweep < MOST_SWEEPS && state == BUSY && status == HT_SUCCESS; sweep++) {
-        t->off = 0;
+    for (int sweep = 0; sweep < MOST_SWEEPS && !done && status == HT_SUCCESS; sweep++) {
+        t->off = t->largest = 0;
         status = play(t);
-        state = isinf(t->off) ? LOST : t->off > t->tolerance ? BUSY : DONE;
         if (status == HT_SUCCESS)
-            status = ht__comm_allreduce_i64(t->body->comm, &state, 1, HT_OP_MAX, t->what);
+            status = share(t);
+        if (isinf(t->off))
+            break;
+        done = t->off == 0 || (t->off <= t->tolerance * t->largest && t->off > before / 2);
+        before = t->off;
     }
-    if (status == HT_SUCCESS && state != DONE)
+    if (status == HT_SUCCESS && !done)
         return HT_FAIL(t->body->comm, HT_ERR_ARGUMENT, "%s: the iteration did not converge",
                        t->what);
     return status;
