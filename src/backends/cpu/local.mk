@@ -75,6 +75,7 @@ EXTRA_DIST += \
 	src/backends/cpu/index/move.inc.c \
 	src/backends/cpu/index/resample.inc.c \
 	src/backends/cpu/linalg/lapack.inc.c \
+	src/backends/cpu/linalg/lapack_plain.inc.c \
 	src/backends/cpu/linalg/lapack_qr.inc.c \
 	src/backends/cpu/linalg/products.inc.c \
 	src/backends/cpu/nn/attention.inc.c \

@@ -3,6 +3,7 @@
  * Factorisations by LAPACK, for its four types. The functions of the middle level are called, which
  * do not search for NaN: NaN gives NaN, or an info. */
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

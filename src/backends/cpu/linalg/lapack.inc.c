@@ -24,6 +24,7 @@ static void NAME(copy_upper)(int64_t k, int64_t n, const C *from, C *to)
     }
 }
 
+#include "backends/cpu/linalg/lapack_plain.inc.c"
 #include "backends/cpu/linalg/lapack_qr.inc.c"
 
 /* ---- triangular factors -------------------------------------------------------------------- */
@@ -71,6 +72,10 @@ static int NAME(lu)(void *stream, const ht_kernel_call *call)
         NAME(transpose)(m, n, lu, x);
         info[i] = LAPACK(getrf)(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, x, (lapack_int)m,
                                 pivots);
+        if (NAME(has_extreme)(x, k, m + 1)) {
+            info[i] = NAME(divide_lu)(m, n, lu, exchanged + i * k);
+            continue;
+        }
         NAME(transpose)(n, m, x, lu);
         for (int64_t j = 0; j < k; j++)
             exchanged[i * k + j] = pivots[j] - 1;
@@ -78,16 +83,6 @@ static int NAME(lu)(void *stream, const ht_kernel_call *call)
     ht__free(pivots);
     ht__free(x);
     return 0;
-}
-
-static void NAME(swap)(C *a, C *b, int64_t n)
-{
-    for (int64_t i = 0; i < n && a != b; i++) {
-        const C kept = a[i];
-
-        a[i] = b[i];
-        b[i] = kept;
-    }
 }
 
 static int NAME(swap_rows)(void *stream, const ht_kernel_call *call)
@@ -115,12 +110,18 @@ static int NAME(solve_triangular)(void *stream, const ht_kernel_call *call)
     const int failed = too_large(call, f->m > f->n ? f->m : f->n);
 
     (void)stream;
-    for (int64_t i = 0; i < f->batch && failed == 0 && f->m > 0 && f->n > 0; i++)
-        CBLAS(trsm)
-    (CblasRowMajor, f->right ? CblasRight : CblasLeft, f->upper ? CblasUpper : CblasLower,
-     cblas_op(f->op), f->unit ? CblasUnit : CblasNonUnit, (int)f->m, (int)f->n, NUMBER(1),
-     (const C *)f->t.data + i * size * size, (int)size, (C *)f->b.data + i * f->m * f->n,
-     (int)f->n);
+    for (int64_t i = 0; i < f->batch && failed == 0 && f->m > 0 && f->n > 0; i++) {
+        const C *t = (const C *)f->t.data + i * size * size;
+        C *b = (C *)f->b.data + i * f->m * f->n;
+
+        if (!f->unit && NAME(has_extreme)(t, size, size + 1))
+            NAME(divide_triangular)(f, t, b);
+        else
+            CBLAS(trsm)
+        (CblasRowMajor, f->right ? CblasRight : CblasLeft, f->upper ? CblasUpper : CblasLower,
+         cblas_op(f->op), f->unit ? CblasUnit : CblasNonUnit, (int)f->m, (int)f->n, NUMBER(1), t,
+         (int)size, b, (int)f->n);
+    }
     return failed;
 }
 

@@ -136,6 +136,104 @@ static void determinants_and_inverses(void **state)
     }
 }
 
+/* ---- pivots at the ends of the range -------------------------------------------------------- */
+
+static double off_by(ht_tensor *x, ht_tensor *expected)
+{
+    x = ht_astype(x, ht_tensor_dtype(expected));
+    return ht_item(ht_max(ht_abs(ht_sub(x, expected)), HT_NONE));
+}
+
+/* 2^exponent x, in complex128. */
+static ht_tensor *shifted(ht_tensor *x, int exponent)
+{
+    x = ht_mul_scalar(ht_astype(x, HT_COMPLEX128), ldexp(1, exponent / 2));
+    return ht_mul_scalar(x, ldexp(1, exponent - exponent / 2));
+}
+
+/* Systems of 2^exponent a with the solution x. */
+static void check_scaled(ht_tensor *a, ht_tensor *x, int exponent, int split, double tolerance)
+{
+    const ht_dtype dtype = ht_tensor_dtype(x);
+    ht_tensor *scaled = shifted(a, exponent);
+    ht_tensor *b = ht_astype(ht_matmul(scaled, ht_astype(x, HT_COMPLEX128)), dtype);
+
+    scaled = ht_resplit(ht_astype(scaled, dtype), split);
+    assert_true(off_by(ht_solve(scaled, b), x) < tolerance);
+    for (int upper = 0; upper < 2; upper++) {
+        ht_tensor *t = ht_tril(ht_flip(a, HT_AXES(0)), 0);
+
+        t = shifted(upper ? ht_transpose(t, 0, 1) : t, exponent);
+        b = ht_astype(ht_matmul(t, ht_astype(x, HT_COMPLEX128)), dtype);
+        t = ht_resplit(ht_astype(t, dtype), split);
+        assert_true(off_by(ht_solve_triangular(t, b, upper), x) < tolerance);
+    }
+}
+
+/* The factors of 2^exponent a. */
+static void check_scaled_factors(ht_tensor *a, int exponent, int split, double tolerance)
+{
+    ht_tensor *scaled = shifted(a, exponent);
+    ht_tensor *p, *l, *u, *sign, *logarithm, *found, *rows;
+
+    scaled = ht_astype(scaled, ht_tensor_dtype(a));
+    assert_int_equal(ht_slogdet(a, &sign, &logarithm), HT_SUCCESS);
+    assert_int_equal(ht_slogdet(ht_resplit(scaled, split), &sign, &found), HT_SUCCESS);
+    logarithm = ht_add_scalar(logarithm, exponent * log(2) * (double)ht_tensor_shape(a)[0]);
+    assert_true(off_by(found, logarithm) < tolerance * 1000);
+    assert_int_equal(ht_lu(ht_resplit(scaled, split), &p, &l, &u), HT_SUCCESS);
+    assert_true(ht_item(ht_max(ht_abs(l), HT_NONE)) < 1.5);
+    rows = shifted(ht_take(scaled, p, 0), -exponent);
+    u = shifted(u, -exponent);
+    assert_true(off_by(ht_matmul(ht_astype(l, HT_COMPLEX128), u), rows) < tolerance);
+}
+
+/* The inverse of a pivot would be infinite, or have fewer digits. */
+static void pivots_at_the_ends_of_the_range(void **state)
+{
+    static const struct {
+        ht_dtype dtype;
+        int exponent;
+        double tolerance;
+    } cases[] = {{HT_FLOAT32, -132, 1e-3},    {HT_FLOAT32, 121, 1e-4},    {HT_FLOAT64, -1030, 1e-9},
+                 {HT_FLOAT64, 1017, 1e-12},   {HT_COMPLEX64, -132, 1e-3}, {HT_COMPLEX64, 121, 1e-4},
+                 {HT_COMPLEX128, -1030, 1e-9}};
+
+    (void)state;
+    for (int i = 0; i < 3 * (int)COUNT(cases); i++) {
+        const int exponent = cases[i / 3].exponent, split = split_of(i % 3 - 1);
+        const double tolerance = cases[i / 3].tolerance;
+        ht_tensor *a = matrix(7, cases[i / 3].dtype, HT_NONE);
+
+        check_scaled(a, ht_ones(HT_SHAPE(7, 2), ht_tensor_dtype(a), HT_NONE), exponent, split,
+                     tolerance);
+        check_scaled_factors(a, exponent, split, tolerance);
+    }
+}
+
+/* Where others of the matrix, or of the batch, are not near the end. */
+static void single_pivots_at_the_end_of_the_range(void **state)
+{
+    (void)state;
+    for (int split = -1; split < 2; split++) {
+        ht_tensor *d = ht_eye(5, 5, HT_FLOAT32, HT_NONE), *batch, *b, *p, *l, *u;
+
+        ht_fill_(ht_narrow(ht_narrow(d, 0, 2, 3), 1, 2, 3), 0x1p-133);
+        ht_fill_(ht_narrow(ht_narrow(d, 0, 4, 5), 1, 2, 3), 0x1p-134);
+        b = ht_sum(d, 1);
+        expect_near(ht_solve(ht_resplit(d, split_of(split)), b),
+                    ht_ones(HT_SHAPE(5), HT_FLOAT32, HT_NONE), 2);
+        batch = ht_stack(2, (ht_tensor *[]){ht_eye(5, 5, HT_FLOAT32, HT_NONE), d}, 0);
+        expect_near(ht_solve(ht_resplit(batch, split_of(split)), ht_sum(batch, -1)),
+                    ht_ones(HT_SHAPE(2, 5), HT_FLOAT32, HT_NONE), 2);
+        /* of rank 1: the pivots below are roundings */
+        d = ht_matmul(random_matrix(6, 1, HT_FLOAT32, split_of(split), 1),
+                      random_matrix(1, 6, HT_FLOAT32, HT_NONE, 2));
+        assert_int_equal(ht_lu(ht_mul_scalar(d, 1e-30), &p, &l, &u), HT_SUCCESS);
+        assert_true(ht_item(ht_max(ht_abs(l), HT_NONE)) == 1);
+    }
+}
+
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 static ht_tensor *take_solve(ht_tensor *inputs[], void *user)
@@ -238,5 +336,7 @@ static void bad_arguments_are_reported(void **state)
 
 HT_TEST_SUITE(test_solvers, cmocka_unit_test(systems_of_every_size_dtype_and_split),
               cmocka_unit_test(vectors_and_batches), cmocka_unit_test(determinants_and_inverses),
+              cmocka_unit_test(pivots_at_the_ends_of_the_range),
+              cmocka_unit_test(single_pivots_at_the_end_of_the_range),
               cmocka_unit_test(gradients_are_those_of_differences),
               cmocka_unit_test(bad_arguments_are_reported));
