@@ -46,7 +46,7 @@ ht_status ht__csv_bad_separator(const char *what, char separator)
         separator >= ' ' ? separator : '?', separator);
 }
 
-/* sign * digits * 10^exponent */
+/* sign * digits * 10^exponent; `digits` do not end with 0 */
 typedef struct decimal {
     uint64_t digits;
     int exponent;
@@ -71,11 +71,17 @@ static const char *take_exponent(const char *text, const char *end, int *exponen
     return text;
 }
 
+static void add_digit(decimal *number, int64_t before, unsigned digit)
+{
+    if (before < MOST_DIGITS)
+        number->digits = 10 * number->digits + digit;
+}
+
 /* Whether the field is a decimal number. */
 static bool take_decimal(const char *text, const char *end, decimal *number)
 {
     const char *point = NULL, *begin;
-    int count = 0, seen = 0;
+    int64_t count = 0, seen = 0, zeros = 0; /* zeros: the last ones, which may end the number */
 
     *number = (decimal){.negative = text < end && *text == '-'};
     text += text < end && (*text == '-' || *text == '+');
@@ -89,15 +95,19 @@ static bool take_decimal(const char *text, const char *end, decimal *number)
             continue;
         }
         seen++;
-        if (count == 0 && digit == 0)
-            continue; /* in front */
-        if (count++ < MOST_DIGITS)
-            number->digits = 10 * number->digits + digit;
+        if (digit == 0) {
+            zeros += count > 0; /* not in front */
+            continue;
+        }
+        for (; zeros > 0; zeros--)
+            add_digit(number, count++, 0);
+        add_digit(number, count++, digit);
     }
     if (seen == 0)
         return false;
     number->whole_read = count <= MOST_DIGITS && text - begin < FAR;
-    number->exponent = point != NULL && text - begin < FAR ? (int)(point - text) : 0;
+    if (text - begin < FAR)
+        number->exponent = (int)((point != NULL ? point - text : 0) + zeros);
     if (text < end && (*text == 'e' || *text == 'E')) {
         text = take_exponent(text + 1, end, &number->exponent);
         number->whole_read = number->whole_read && text != NULL;
@@ -203,11 +213,6 @@ static const char *read_integer(const char *text, const char *end, ht_dtype dtyp
 
     if (!take_decimal(text, end, &number))
         return text == end ? "empty" : "not a number";
-    while (number.exponent < 0 && number.digits != 0 && number.digits % 10 == 0 &&
-           number.whole_read) {
-        number.digits /= 10;
-        number.exponent++;
-    }
     if (number.digits == 0)
         number.exponent = 0;
     if (number.exponent < 0)

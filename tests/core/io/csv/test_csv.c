@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ht/arithmetics.h"
+#include "ht/array.h"
 #include "ht/exponential.h"
 #include "ht/factories.h"
 #include "ht/indexing.h"
@@ -257,6 +258,40 @@ static void assert_error(ht_tensor *x, ht_status code, const char *text)
     ht_barrier(HT_COMM_WORLD);
 }
 
+/* Zeros at the end are not among the 19 digits that an integer may have. */
+static void integers_of_many_digits(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {{"1.0000000000000000000", 1},
+                 {"-1.00000000000000000000e0", -1},
+                 {"0.00000000000000000000", 0},
+                 {"1234567890123456789.0", 1234567890123456789},
+                 {"-9223372036854775808.0", INT64_MIN},
+                 {"9223372036854775807.000", INT64_MAX},
+                 {"100000000000000000000e-2", 1000000000000000000},
+                 {"1010000000000000000000000e-22", 101},
+                 {"0.00000000000000000000250e22", 25}};
+
+    (void)state;
+    begin();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ht_tensor *x;
+        int64_t value = 0;
+
+        write_file("x.csv", cases[i].text);
+        x = ht_load_csv(path, 0, ',', HT_INT64, HT_NONE);
+        assert_non_null(x);
+        assert_int_equal(ht_tensor_to_array(x, &value, 1, HT_INT64), HT_SUCCESS);
+        assert_true(value == cases[i].value);
+        x = ht_load_csv(path, 0, ',', HT_FLOAT64, HT_NONE);
+        assert_true(ht_item(x) == (double)cases[i].value);
+        ht_barrier(HT_COMM_WORLD);
+    }
+    end();
+}
+
 /* Behind a header of two lines, and rows that are right. */
 static void malformed_tables_are_errors(void **state)
 {
@@ -274,6 +309,8 @@ static void malformed_tables_are_errors(void **state)
         {"1,128\n", HT_INT8, "line 3, column 2: \"128\" is out of range, for int8"},
         {"-1,1\n", HT_UINT8, "line 3, column 1: \"-1\" is out of range, for uint8"},
         {"1,9223372036854775808\n", HT_INT64, "is out of range, for int64"},
+        {"1,10000000000000000000.0\n", HT_INT64, "is out of range, for int64"},
+        {"1,1.00000000000000000000000001\n", HT_INT64, "is not an integer, for int64"},
         {"1,1e400\n", HT_INT64, "is out of range, for int64"},
         {"1,2\n\"3\",\"\n4\n\"\n5,x\n", HT_FLOAT64, "line 7, column 2: \"x\""},
         {"1,2\n3,\"4\n5,6\n7,8\n", HT_FLOAT64, "line 4, column 2: \"\"4\\x0a5,6\\x0a7,8"},
@@ -440,6 +477,7 @@ static void load_csv_from_a_folder(void **state)
 
 HT_TEST_SUITE(test_csv, cmocka_unit_test(line_ends_headers_and_separators),
               cmocka_unit_test(a_field_over_many_ranks), cmocka_unit_test(numbers_are_exact),
+              cmocka_unit_test(integers_of_many_digits),
               cmocka_unit_test(malformed_tables_are_errors),
               cmocka_unit_test(numbers_are_written_with_separator_and_decimals),
               cmocka_unit_test(csv_round_trips), cmocka_unit_test(load_csv_from_a_folder));
