@@ -143,7 +143,7 @@ static ht_status take_shape(reader *r)
         part->shape[ndim++] = strtoll(r->at, &end, 10);
         if (errno != 0)
             return damaged(r, "its header has a shape that is too large");
-        r->at = end;
+        r->at = end + (*end == 'L'); /* Python 2's long integers */
         comma = take(r, ",");
         if (!comma && *r->at != ')')
             return damaged(r, "its header has a shape that is not a tuple of lengths");
@@ -193,17 +193,19 @@ static ht_status take_dictionary(reader *r)
 static ht_status check_length(const reader *r, int file)
 {
     const ht_file_part *part = r->part;
-    int64_t bytes = ht__npy_types[part->note[HT_NPY_TYPE]].bytes;
+    /* May exceed int64_t, but not 64 bits: shapes have less than 2^59 elements. */
+    uint64_t bytes = (uint64_t)ht__npy_types[part->note[HT_NPY_TYPE]].bytes;
     struct stat info;
     char why[160];
 
     for (int i = 0; i < part->ndim; i++)
-        bytes *= part->shape[i];
-    bytes += part->note[HT_NPY_OFFSET];
-    if (fstat(file, &info) == 0 && info.st_size >= bytes)
+        bytes *= (uint64_t)part->shape[i];
+    bytes += (uint64_t)part->note[HT_NPY_OFFSET];
+    if (fstat(file, &info) == 0 && (uint64_t)info.st_size >= bytes)
         return HT_SUCCESS;
-    snprintf(why, sizeof why, "it has %lld bytes, but an array of its shape %s needs %lld",
-             (long long)info.st_size, ht__shape_str(part->ndim, part->shape), (long long)bytes);
+    snprintf(why, sizeof why, "it has %lld bytes, but an array of its shape %s needs %llu",
+             (long long)info.st_size, ht__shape_str(part->ndim, part->shape),
+             (unsigned long long)bytes);
     return damaged(r, why);
 }
 

@@ -186,7 +186,9 @@ static void integers_written_by_numpy(void **state)
 
             for (int i = 0; i < 6; i++)
                 elements[i * size + (types[t].order[0] == 'b' ? size - 1 : 0)] = (char)(i + 1);
-            snprintf(text, sizeof text, "{'shape': (2, 3), \"fortran_order\": %s, 'descr': '%s'}\n",
+            snprintf(text, sizeof text,
+                     "{'shape': (2%s, 3), \"fortran_order\": %s, 'descr': '%s'}\n",
+                     types[t].version == 1 ? "L" : "", /* as of Python 2 */
                      fortran ? "True" : "False", types[t].descr);
             write_npy("x.npy", types[t].version, text, elements, (size_t)(6 * size));
             x = ht_load_npy(path, HT_DTYPE_OF_FILE, splits[c / 2]);
@@ -261,6 +263,10 @@ static void malformed_arrays_are_errors(void **state)
     } cases[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (7,), }",
          "it has 91 bytes, but an array of its shape (7,) needs 95"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (576460752303423487,), }",
+         "needs 9223372036854775877"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (2, 288230376151711743), }",
+         "needs 9223372036854775863"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "Python's objects"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "several fields"},
         {"{'descr': '<u16', 'fortran_order': False, 'shape': (1,), }", "type '<u16'"},
@@ -273,6 +279,7 @@ static void malformed_arrays_are_errors(void **state)
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", "not True or False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "not a tuple of lengths"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }", "not a tuple of lengths"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4LL,), }", "not a tuple of lengths"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999), }",
          "too large"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }",
