@@ -81,6 +81,12 @@ static ht_tensor *do_line(const ht_fft_line *t, ht_tensor *x, bool owned)
 
 /* ---- lengths and dtypes --------------------------------------------------------------------- */
 
+/* Whether the operand's line i is one half of a symmetric line. */
+static bool is_half(const fft_job *job, int i)
+{
+    return i == job->count - 1 && job->row->kernel == HT_KERNEL_FFT_HERMITIAN;
+}
+
 /* Zeros behind the elements of an axis, or fewer of those. */
 static ht_tensor *resize(ht_tensor *x, int axis, int64_t length)
 {
@@ -93,46 +99,58 @@ static ht_tensor *resize(ht_tensor *x, int axis, int64_t length)
     return more > 0 ? ht_pad(x, 2 * pairs, widths, HT_NUM(0)) : ht_narrow(x, axis, 0, length);
 }
 
-static ht_tensor *resize_all(fft_job *job, ht_tensor *x)
+/* Fills job->n with the length of each transform. */
+static bool check_lengths(fft_job *job, const ht_tensor *x)
 {
-    for (int i = 0; i < job->count && x != NULL; i++) {
-        const bool half = i == job->count - 1 && job->row->kernel == HT_KERNEL_FFT_HERMITIAN;
-        const int axis = job->axes[i];
+    for (int i = 0; i < job->count; i++) {
+        const int64_t length = x->body->shape[job->axes[i]];
         int64_t *n = &job->n[i];
         const bool given = *n != HT_NONE;
 
         if (!given)
-            *n = half ? 2 * (x->body->shape[axis] - 1) : x->body->shape[axis];
+            *n = is_half(job, i) ? 2 * (length - 1) : length;
         if (*n < 1 || *n >= INT64_C(1) << 59) {
             HT_FAIL(x->body->comm, *n < 1 ? HT_ERR_ARGUMENT : HT_ERR_SHAPE,
                     given ? "%s: %s is %lld along axis %d of x of shape %s, expected at least 1 "
                             "and less than 2^59"
                           : "%s: %s would be %lld along axis %d of x of shape %s, expected at "
                             "least 1",
-                    job->what, job->length, (long long)*n, axis,
+                    job->what, job->length, (long long)*n, job->axes[i],
                     ht__shape_str(x->body->ndim, x->body->shape));
-            return NULL;
+            return false;
         }
-        x = resize(x, axis, half ? *n / 2 + 1 : *n);
     }
+    return true;
+}
+
+static ht_tensor *resize_all(const fft_job *job, ht_tensor *x)
+{
+    for (int i = 0; i < job->count && x != NULL; i++)
+        x = resize(x, job->axes[i], is_half(job, i) ? job->n[i] / 2 + 1 : job->n[i]);
     return x;
+}
+
+static bool check_dtype(const fft_job *job, const ht_tensor *x)
+{
+    const ht_dtype dtype = x->body->dtype;
+    const bool real = job->row->kernel == HT_KERNEL_FFT_REAL;
+
+    if (dtype != HT_FLOAT16 && dtype != HT_BFLOAT16 && !(real && ht_dtype_is_complex(dtype)))
+        return true;
+    HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, expected %s", job->what,
+            ht_dtype_name(dtype),
+            real ? "real numbers of 32 or 64 bits" : "numbers of 32 bits or more");
+    return false;
 }
 
 /* x in the dtype that the first transform reads. */
 static ht_tensor *cast(const fft_job *job, ht_tensor *x)
 {
     const ht_dtype dtype = x->body->dtype;
-    const bool real = job->row->kernel == HT_KERNEL_FFT_REAL;
 
-    if (dtype == HT_FLOAT16 || dtype == HT_BFLOAT16 || (real && ht_dtype_is_complex(dtype))) {
-        HT_FAIL(x->body->comm, HT_ERR_DTYPE, "%s: x is %s, expected %s", job->what,
-                ht_dtype_name(dtype),
-                real ? "real numbers of 32 or 64 bits" : "numbers of 32 bits or more");
-        return NULL;
-    }
     if (ht_dtype_is_complex(dtype))
         return x;
-    if (real)
+    if (job->row->kernel == HT_KERNEL_FFT_REAL)
         return ht_astype(x, dtype == HT_FLOAT64 ? HT_FLOAT64 : HT_FLOAT32);
     return ht_astype(x, dtype == HT_FLOAT64 ? HT_COMPLEX128 : HT_COMPLEX64);
 }
@@ -162,6 +180,8 @@ static ht_tensor *transform(fft_job *job, ht_tensor *x)
 {
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
 
+    if (!check_dtype(job, x) || !check_lengths(job, x))
+        return NULL;
     if (job->count == 0)
         return cast(job, x);
     HT_NAMED(job->what);

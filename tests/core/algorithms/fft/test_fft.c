@@ -410,6 +410,14 @@ static void misuse_is_named(void **state)
                          "ht_rfft: x is complex64, expected real numbers");
     HT_TEST_EXPECT_ERROR(ht_ifft(ht_astype(x, HT_BFLOAT16), HT_NONE, 0, HT_FFT_BACKWARD),
                          HT_ERR_DTYPE, "ht_ifft: x is bfloat16, expected numbers of 32 bits");
+    /* before x is padded to more bytes than there are */
+    HT_TEST_EXPECT_ERROR(ht_hfft(ht_astype(x, HT_FLOAT16), INT64_C(1) << 58, 0, HT_FFT_BACKWARD),
+                         HT_ERR_DTYPE, "ht_hfft: x is float16, expected numbers of 32 bits");
+    HT_TEST_EXPECT_ERROR(ht_rfftn_ext(z, HT_SHAPE(INT64_C(1) << 58), HT_AXES(1), HT_FFT_BACKWARD),
+                         HT_ERR_DTYPE, "ht_rfftn_ext: x is complex64, expected real numbers");
+    HT_TEST_EXPECT_ERROR(
+        ht_fft2_ext(z, HT_SHAPE(INT64_C(1) << 58, 0), HT_AXES(0, 1), HT_FFT_BACKWARD),
+        HT_ERR_ARGUMENT, "ht_fft2_ext: s is 0 along axis 1 of x of shape (2, 1)");
     HT_TEST_EXPECT_ERROR(ht_fftn_ext(x, 0, NULL, HT_AXES(1, -1), HT_FFT_BACKWARD), HT_ERR_ARGUMENT,
                          "ht_fftn_ext: axis 1 is given twice");
     HT_TEST_EXPECT_ERROR(ht_fft2_ext(x, HT_SHAPE(1), HT_AXES(0, 1), HT_FFT_BACKWARD),
