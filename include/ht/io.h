@@ -184,7 +184,7 @@ HT_API ht_tensor *ht_load_csv_from_folder(const char *path, int header_lines, ch
  * The locale does not matter. Bool is written as 1 or 0, and non-finite values as nan, inf or -inf.
  *
  * x: one axis (one number a line) or two, not complex.
- * header: the text before the rows; a line end is added unless it has one. NULL: no header.
+ * header: the text before the rows; a line end is added unless it has one. NULL or "": no header.
  * decimals: the digits after the point of a floating dtype, up to 60. A negative value writes as
  *   many digits as are needed to read the same numbers again.
  * separator: stands between the numbers of a row; ht_load_csv has the rules.

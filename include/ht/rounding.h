@@ -41,6 +41,7 @@ HT_API ht_tensor *ht_round(ht_tensor *x);
 
 /* ht_round to decimals: rint(x 10^decimals) / 10^decimals, as NumPy computes it.
  *
+ * 16-bit numbers are computed in float32, which is more exact than NumPy's float16.
  * x: as in ht_round; integers stay the same.
  * decimals: digits after the point; a negative number rounds before the point.
  * Errors: HT_ERR_DTYPE if decimals is negative and x is an integer. */
