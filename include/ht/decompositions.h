@@ -41,8 +41,8 @@ HT_API ht_status ht_qr(ht_tensor *x, ht_tensor **q, ht_tensor **r);
 
 /* Row i of l u is row p[i] of a: LU with partial pivoting of a (m, n).
  *
- * Pivots are the largest of their columns. Those of a complex matrix have the largest |re| + |im|, so
- * that |l| <= sqrt(2).
+ * Pivots are the largest of their columns. Those of a complex matrix have the largest |re| + |im|,
+ * so that |l| <= sqrt(2).
  * p: receives (m) of int64, on every rank.
  * l: receives (m, k), lower triangular with a diagonal of ones.
  * u: receives (k, n), upper triangular; a singular a gives a 0 on its diagonal.

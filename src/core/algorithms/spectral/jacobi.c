@@ -27,7 +27,7 @@ typedef struct tournament {
     int *top, *bottom;  /* which blocks each rank has */
     ht_tensor *held[2]; /* owned; this rank's top and bottom block */
     double tolerance;
-    /* Of this sweep. off: the largest product or disorder in the pairs that fail the tolerance,
+    /* In this sweep. off: the largest product or disorder in the pairs that fail the tolerance,
      * infinite: the iteration will not end. largest: of all pairs, near the largest value. */
     double off, largest;
 } tournament;
@@ -267,7 +267,7 @@ static ht_status play(tournament *t)
     return status;
 }
 
-/* What the ranks saw in a sweep, on each of them. */
+/* Gives each rank the maxima of the sweep over all ranks. */
 static ht_status share(tournament *t)
 {
     const int size = t->body->comm->size;

@@ -59,8 +59,14 @@ ht_status ht__daso_save_counts(const ht_daso *daso, ht_value *map)
         status = ht_tensor_to_array(x, at, ht_tensor_size(x), HT_INT64);
         at += ht_tensor_size(x);
     }
-    if (status == HT_SUCCESS)
-        ht_value_set(map, ht__daso_counts, ht__daso_rows(daso, row, n, HT_INT64));
+    if (status == HT_SUCCESS) {
+        ht_value *rows = ht__daso_rows(daso, row, n, HT_INT64);
+
+        if (rows != NULL)
+            ht_value_set(map, ht__daso_counts, rows);
+        else
+            status = ht_error_get(NULL);
+    }
     ht__free(row);
     return status;
 }

@@ -29,6 +29,7 @@ static double begin_one(ht_data_parallel *dp, ht_tensor *root)
     if (ht__reducer_begin(dp->reducer, dp->pass_weight, sync, idle) != HT_SUCCESS)
         return -1;
     dp->buffers_current &= !sync;
+    dp->met = false;
     if (worthless)
         return idle ? 0 : DBL_MIN;
     return scale;

@@ -59,18 +59,16 @@ static ht_status ask_whose(const ht_data_parallel *dp, ht_data_parallel **turn)
  * those before them, too. */
 static ht_status send_buffers(ht_data_parallel *dp)
 {
-    ht_data_parallel *turn = NULL;
-    ht_status status = HT_SUCCESS;
+    ht_data_parallel *turn = dp;
+    ht_status status;
 
-    while (status == HT_SUCCESS && turn != dp) {
-        turn = dp;
-        if (dp->reducer->shares)
-            status = ask_whose(dp, &turn);
+    do {
+        status = dp->reducer->shares ? ask_whose(dp, &turn) : HT_SUCCESS;
         if (status != HT_SUCCESS)
             return status;
         turn->buffers_current = true;
         status = ht__dp_broadcast_buffers(turn->module, dp->comm, 0);
-    }
+    } while (status == HT_SUCCESS && turn != dp);
     return status;
 }
 
@@ -83,11 +81,11 @@ static ht_status send_in_join(ht_data_parallel *dp)
     return status == HT_SUCCESS ? ht__dp_broadcast_buffers(dp->module, dp->comm, root) : status;
 }
 
-ht_status ht__dp_renew_buffers(ht_data_parallel *dp)
+ht_status ht__dp_renew_buffers(ht_data_parallel *dp, bool left_out)
 {
     ht_status status = await_verdict(dp);
 
-    if (status == HT_SUCCESS && dp->join == HT_JOIN_THROWING)
+    if (status == HT_SUCCESS && dp->join == HT_JOIN_THROWING && !(left_out && dp->met))
         status = ht__dp_meet(dp, true);
     if (dp->buffers_current || !ht__dp_syncs(dp) || !dp->reducer->options.broadcast_buffers ||
         status != HT_SUCCESS || !has_buffers(dp->module))

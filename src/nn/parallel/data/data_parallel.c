@@ -73,7 +73,7 @@ static ht_status prepare(ht_module *self)
     }
     if (!self->training || !ht_is_grad_enabled() || status != HT_SUCCESS)
         return status;
-    status = ht__dp_renew_buffers(dp);
+    status = ht__dp_renew_buffers(dp, false);
     if (status != HT_SUCCESS)
         return status;
     ht__dp_arm(dp, ht__dp_syncs(dp), take_weight(dp));
@@ -352,7 +352,7 @@ static ht_status renew_left_out(ht_data_parallel *dp)
     if (dp->armed_count > 0 || dp->reducer->failure != HT_SUCCESS || ht__dp_is_refused())
         return HT_SUCCESS;
     ht__error_set_aside(&cause);
-    status = ht__dp_renew_buffers(dp);
+    status = ht__dp_renew_buffers(dp, true);
     ht__error_put_back(&cause);
     return status;
 }

@@ -75,8 +75,9 @@ struct ht_data_parallel {
                            * group of a mean found it; NULL: none */
     bool owed;            /* no step since the last group was complete */
     bool unanswered;      /* the last forward pass failed here, and no backward pass began since */
-    bool buffers_current; /* no synchronised pass since buffers were last broadcast */
+    bool buffers_current; /* no synchronised pass since buffers, if any, were last broadcast */
     ht_join join;
+    bool met;            /* in a throwing join: for a forward pass since the last backward pass */
     int64_t join_passes; /* forward passes in it */
     ht_data_parallel *next_joining;
 };
@@ -171,9 +172,10 @@ ht_status ht__dp_broadcast_buffers(ht_module *module, ht_comm *comm, int root);
 
 /* data/buffers.c. Before a forward pass: broadcasts rank 0's buffers if a synchronised pass has
  * changed them. If ranks wait for each other in the forward pass, the error of the last pass comes
- * first. share: always broadcasts, because any training forward pass may have written buffers, on
- * other ranks alone. Collective. */
-ht_status ht__dp_renew_buffers(ht_data_parallel *dp);
+ * first. left_out: for a forward pass that this rank left out, unless it was dropped or lost. share:
+ * always broadcasts, because any training forward pass may have written buffers, on other ranks
+ * alone. Collective. */
+ht_status ht__dp_renew_buffers(ht_data_parallel *dp, bool left_out);
 ht_status ht__dp_share_buffers(ht_module *wrapper);
 
 /* data/layers.c. Finds the owner of each parameter, and sets the layers' work before forward; then

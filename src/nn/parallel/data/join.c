@@ -129,6 +129,7 @@ ht_status ht__dp_meet(ht_data_parallel *dp, bool going)
     }
     ht__free(all);
     dp->join_passes += going;
+    dp->met = going;
     if (status != HT_SUCCESS || out == 0 || out == size)
         return status;
     ht__dp_leave_join(dp);

@@ -15,6 +15,7 @@ static ht_status count_idle(ht_data_parallel *dp, bool *sync)
     dp->weight = NAN;
     status = ht__dp_count_pass(dp, sync);
     dp->buffers_current &= !*sync;
+    dp->met = false;
     return status;
 }
 

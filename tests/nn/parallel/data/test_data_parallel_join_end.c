@@ -258,6 +258,45 @@ static void a_missing_loss_after_the_end_begins_no_pass(void **state)
     ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
 }
 
+/* The forward pass has met the other ranks already: NULL does not wait for them again. */
+static void a_batch_lost_in_a_throwing_join_is_told_to_all(void **state)
+{
+    ht_join_options options = ht_join_options_default();
+
+    (void)state;
+    options.throw_on_early_termination = true;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_RETURN);
+    for (int blocking = 0; blocking < 2 && ht_test_size > 1; blocking++) {
+        ht_module *net = new_net(3);
+        ht_optimizer *optimizer = new_optimizer(net, ADAM);
+        ht_module *dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, blocking);
+        ht_scope *scope = ht_scope_open();
+        ht_tensor *y;
+
+        assert_int_equal(ht_data_parallel_join_begin(dp, &options), HT_SUCCESS);
+        y = ht_forward(dp, batch_rows(0, 4));
+        if (ht_test_rank == 1) {
+            ht_scope_close(scope); /* the graph is gone before the error */
+            scope = ht_scope_open();
+            assert_null(ht_matmul(batch_rows(0, 4), batch_rows(0, 4)));
+            ht_data_parallel_backward(dp, NULL);
+        } else {
+            ht_backward(ht_nll_loss(y, batch_classes(0, 4), HT_MEAN));
+        }
+        ht_optimizer_step(optimizer);
+        assert_int_not_equal(ht_data_parallel_drain(dp), HT_SUCCESS);
+        assert_message(ht_test_rank == 1 ? "" : "rank 1");
+        ht_scope_close(scope);
+        ht_error_clear();
+        ht_release(dp);
+        ht_release(net);
+        ht_release(optimizer);
+    }
+    ht_comm_set_errhandler(HT_COMM_SELF, HT_ERRORS_ABORT);
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+}
+
 static void misuse_sync_batch_norm_needs_the_throwing_mode(void **state)
 {
     ht_module *layers[] = {ht_nn_linear(IN, OUT), ht_nn_sync_batch_norm(OUT, NULL, HT_COMM_WORLD)};
@@ -358,6 +397,7 @@ HT_TEST_SUITE(test_data_parallel_join_end, cmocka_unit_test(join_with_two_optimi
               cmocka_unit_test(join_passes_on_a_request_to_stop),
               cmocka_unit_test(another_wrapper_trains_during_a_join),
               cmocka_unit_test(join_throwing_ends_all_loops_at_one_step),
+              cmocka_unit_test(a_batch_lost_in_a_throwing_join_is_told_to_all),
               cmocka_unit_test(a_missing_loss_after_the_end_begins_no_pass),
               cmocka_unit_test(misuse_sync_batch_norm_needs_the_throwing_mode),
               cmocka_unit_test(misuse_of_join));
