@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The numbers of draws. Each communicator counts its own draws, so that draws on some of the ranks do
- * not change those of others. Threads of the program share the counts; threads of the library draw
- * from streams. */
+ * The numbers of draws. Each communicator counts its own draws, so that draws on some of the ranks
+ * do not change those of others. Threads of the program share the counts; threads of the library
+ * draw from streams. */
 #include "core/ops/creation/random_stream.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Forward of all copies at once. An output made on another thread is retained there, and belongs to
- * the caller's scope afterwards. The module draws from the caller's random numbers, and each further
- * copy from a stream, so that the order of the threads changes no number. */
+ * the caller's scope afterwards. The module draws from the caller's random numbers, and each
+ * further copy from a stream, so that the order of the threads changes no number. */
 #include "core/ops/creation/random_stream.h"
 #include "core/ops/ops.h"
 #include "nn/parallel/device/device_parallel.h"

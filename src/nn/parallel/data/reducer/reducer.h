@@ -297,19 +297,19 @@ void ht__reducer_break(ht_reducer *reducer, bool lossless, const ht_error_kept *
 /* reducer_unit.c. The unit of gradients in a pass that begins. Changes that of one. Without an
  * exchange: an average that is there counts as the mean of this rank's samples. */
 double ht__reducer_unit(ht_reducer *reducer, double weight, bool sync);
-double ht__reducer_scale(const ht_reducer *reducer); /* makes the sum of a pass the average */
 ht_status ht__reducer_set_unit(ht_reducer_param *param, double unit);
 void ht__reducer_keep_own(ht_reducer_param *param);
 
 /* reducer_post.c. Starts the ready buckets of a pass whose turn it is: whether that was the last of
  * it; and of all passes in their turn. post_all: everything of this pass, and of those before it,
- * which have ended too. */
+ * which have ended too. scale makes a sum the average. */
 bool ht__reducer_post(ht_reducer *reducer);
 void ht__reducer_queue(ht_reducer *reducer); /* waits for something else post it, too */
 void ht__reducer_post_ready(const ht_reducer *reducer);
 void ht__reducer_close(ht_reducer *reducer); /* gradients that are not ready contribute zeros */
 void ht__reducer_progress(void *reducer);    /* never waits */
 ht_status ht__reducer_post_all(ht_reducer *reducer);
+double ht__reducer_scale(const ht_reducer *reducer);
 bool ht__reducer_is_even(const ht_bucket *bucket); /* one scale for all of its gradients */
 
 /* reducer_head.c. measure: of the pass that begins. start: the head leaves, if there is one. No

@@ -11,6 +11,17 @@
 #include "core/timeline/timeline.h"
 #include "ht/arithmetics.h"
 
+/* The factor that makes the sum an average. */
+double ht__reducer_scale(const ht_reducer *reducer)
+{
+    if (reducer->options.averaging == HT_AVERAGE_MEAN)
+        return 1.0 /
+               (reducer->joining == HT_JOINING_ACTIVE ? reducer->head.giving : reducer->comm->size);
+    if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
+        return reducer->total > 0 ? 1 / reducer->total : 0;
+    return 1;
+}
+
 /* The factor of this gradient relative to the scale of all; 1 where all gradients were zeroed at
    once. */
 static double balance(const ht_reducer_param *param)

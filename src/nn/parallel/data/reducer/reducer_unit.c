@@ -24,17 +24,6 @@ static double samples_of(const ht_reducer_param *param)
     return param->global && ht__reducer_has_grad(param) ? share_of(param) : param->weight;
 }
 
-/* The factor that makes the sum an average. */
-double ht__reducer_scale(const ht_reducer *reducer)
-{
-    if (reducer->options.averaging == HT_AVERAGE_MEAN)
-        return 1.0 /
-               (reducer->joining == HT_JOINING_ACTIVE ? reducer->head.giving : reducer->comm->size);
-    if (reducer->options.averaging == HT_AVERAGE_WEIGHTED)
-        return reducer->total > 0 ? 1 / reducer->total : 0;
-    return 1;
-}
-
 double ht__reducer_unit(ht_reducer *reducer, double weight, bool sync)
 {
     double most = 0;
