@@ -33,7 +33,8 @@ typedef enum ht_loss_scaling {
     HT_LOSS_SCALING_NONE,
     HT_LOSS_SCALING_STATIC, /* by `scale` */
     HT_LOSS_SCALING_DYNAMIC /* starts with `scale`; times backoff_factor after a skipped update,
-                               times growth_factor after growth_interval good ones in a row */
+                               times growth_factor after growth_interval good ones in a row;
+                               neither takes it out of the normal numbers of float32 */
 } ht_loss_scaling;
 
 typedef struct ht_optim_wrapper_options {

@@ -82,6 +82,18 @@ ht_status ht__scaler_unscale(ht_optim_wrapper *wrapper, bool *finite)
     return status == HT_SUCCESS ? agree(wrapper, finite) : status;
 }
 
+/* Both the scale and its inverse stay finite in float32, where most losses and gradients are. A
+ * scale beyond would skip all later updates. */
+static void adapt_scale(ht_optim_wrapper *wrapper, double factor)
+{
+    const double scale = wrapper->scale * factor;
+
+    if (factor >= 1 && scale <= FLT_MAX)
+        wrapper->scale = scale;
+    if (factor < 1)
+        wrapper->scale = fmax(scale, fmin(wrapper->scale, FLT_MIN));
+}
+
 void ht__scaler_adapt(ht_optim_wrapper *wrapper, bool finite)
 {
     const ht_optim_wrapper_options *o = &wrapper->options;
@@ -90,9 +102,9 @@ void ht__scaler_adapt(ht_optim_wrapper *wrapper, bool finite)
         return;
     wrapper->streak = finite ? wrapper->streak + 1 : 0;
     if (!finite)
-        wrapper->scale *= o->backoff_factor;
+        adapt_scale(wrapper, o->backoff_factor);
     if (wrapper->streak == o->growth_interval) {
-        wrapper->scale *= o->growth_factor;
+        adapt_scale(wrapper, o->growth_factor);
         wrapper->streak = 0;
     }
     if (!finite)

@@ -80,6 +80,48 @@ static void test_dynamic_scale_as_worked_out_by_hand(void **state)
     ht_release(net);
 }
 
+/* The scale after `count` updates of one gradient, all of which are skipped or none. */
+static double scale_after(int count, double gradient, double scale)
+{
+    ht_optim_wrapper_options options = dynamic();
+    ht_module *net = new_model();
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+    ht_optim_wrapper *wrapper;
+    double last;
+
+    options.scale = scale;
+    options.growth_interval = 1;
+    wrapper = ht_optim_wrapper_new(sgd, &options);
+    for (int i = 0; i <= count; i++) {
+        ht_scope *scope = ht_scope_open();
+
+        assert_int_equal(ht_optim_wrapper_update_params(wrapper, loss_of(net, gradient)),
+                         HT_SUCCESS);
+        assert_true(ht_optim_wrapper_last(wrapper).stepped == !isnan(gradient));
+        ht_scope_close(scope);
+    }
+    last = ht_optim_wrapper_last(wrapper).amp_scale;
+    assert_int_equal(
+        ht_optim_wrapper_load_state_dict(wrapper, ht_optim_wrapper_state_dict(wrapper)),
+        HT_SUCCESS);
+    ht_release(wrapper);
+    ht_release(sgd);
+    ht_release(net);
+    return last;
+}
+
+/* 2^126 and 2^127 are the last powers of two of float32, 2^-126 is the first normal one. */
+static void test_dynamic_scale_stays_within_float32(void **state)
+{
+    (void)state;
+    assert_true(scale_after(126, 0, 1) == 0x1p126);
+    assert_true(scale_after(2000, 0, 1) == 0x1p127);
+    assert_true(scale_after(10, 0, 0x1p200) == 0x1p200);
+    assert_true(scale_after(126, NAN, 1) == 0x1p-126);
+    assert_true(scale_after(2000, NAN, 1) == 0x1p-126);
+    assert_true(scale_after(10, NAN, 0x1p-200) == 0x1p-200);
+}
+
 /* Powers of two: the same bits as without. The scale stays after a skipped update. */
 static void test_static_scale_changes_nothing(void **state)
 {
@@ -271,6 +313,7 @@ static void test_misuse(void **state)
 }
 
 HT_TEST_SUITE(test_loss_scaler, cmocka_unit_test(test_dynamic_scale_as_worked_out_by_hand),
+              cmocka_unit_test(test_dynamic_scale_stays_within_float32),
               cmocka_unit_test(test_static_scale_changes_nothing),
               cmocka_unit_test(test_unscales_before_clipping),
               cmocka_unit_test(test_join_takes_a_static_scale),
