@@ -57,8 +57,10 @@ HT_API ht_module *ht_nn_averaged_model(ht_module *module, const ht_averaged_mode
  *     a = decay a + (1 - decay) p     an exponential average
  *     a = average(a, p, updates)      a function of the options
  *
- * averaged: of ht_nn_averaged_model. On many ranks, all ranks have the same average if module has
- *   the same parameters on all of them.
+ * averaged: of ht_nn_averaged_model. On many ranks, all ranks have the same average of a parameter
+ *   or buffer that is the same on all of them. Running statistics of a BatchNorm layer are those of
+ *   a rank's own batches, unless ht_module_eval of a data-parallel wrapper has given rank 0's to
+ *   all. SyncBatchNorm layers have the same ones on all ranks.
  * module: of the same structure; a wrapper is looked through.
  * Not collective.
  * Errors: HT_ERR_ARGUMENT if averaged is another module, or if the numbers of parameters or buffers

@@ -156,6 +156,45 @@ static void a_wrapper_is_looked_through(void **state)
     ht_release(net);
 }
 
+/* Whether a tensor of this rank has the values of rank 0. */
+static bool is_rank_zeros(ht_tensor *x)
+{
+    ht_tensor *first = ht_copy(ht_detach(x));
+
+    assert_int_equal(ht_bcast(HT_COMM_WORLD, first, 0), HT_SUCCESS);
+    return ht_item(ht_sum(ht_abs(ht_sub(first, ht_detach(x))), HT_NONE)) == 0;
+}
+
+/* Ranks have the statistics of their own batches until the mode changes to evaluation. */
+static void statistics_are_those_of_each_rank_until_evaluation(void **state)
+{
+    ht_module *net = new_net(), *dp, *averaged;
+    ht_optimizer *optimizer = ht_optim_sgd(ht_module_parameters(net), 0.1, NULL);
+
+    (void)state;
+    dp = ht_nn_data_parallel(net, HT_COMM_WORLD, optimizer, false);
+    averaged = ht_nn_averaged_model(dp, NULL);
+    for (int evaluates = 0; evaluates < 2; evaluates++) {
+        ht_tensor *x = ht_test_randn(2, (int64_t[]){4, 2}, HT_FLOAT64, HT_LOCAL,
+                                     (uint64_t)ht_test_rank);
+
+        ht_module_train(dp);
+        ht_optimizer_zero_grad(optimizer);
+        assert_int_equal(ht_backward(ht_mean(ht_square(ht_forward(dp, x)), HT_NONE)), HT_SUCCESS);
+        assert_int_equal(ht_optimizer_step(optimizer), HT_SUCCESS);
+        if (evaluates)
+            ht_module_eval(dp);
+        assert_int_equal(ht_averaged_model_update_parameters(averaged, dp), HT_SUCCESS);
+        assert_true(is_rank_zeros(ht_module_find_parameter(averaged, "module.0.weight")));
+        assert_int_equal(is_rank_zeros(ht_module_find_buffer(averaged, "module.1.running_mean")),
+                         evaluates || ht_test_rank == 0);
+    }
+    ht_release(dp);
+    ht_release(averaged);
+    ht_release(optimizer);
+    ht_release(net);
+}
+
 static void other_modules_are_refused(void **state)
 {
     ht_averaged_model_options options = ht_averaged_model_options_default();
@@ -361,6 +400,7 @@ static void update_bn_without_batch_norm_reads_no_batch(void **state)
 HT_TEST_SUITE(test_averaged_model, cmocka_unit_test(averages_have_the_bits_of_pytorch),
               cmocka_unit_test(a_function_averages_as_in_pytorch),
               cmocka_unit_test(a_wrapper_is_looked_through),
+              cmocka_unit_test(statistics_are_those_of_each_rank_until_evaluation),
               cmocka_unit_test(other_modules_are_refused),
               cmocka_unit_test(a_refused_update_moves_nothing),
               cmocka_unit_test(running_statistics_are_means_over_batches),
