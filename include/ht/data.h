@@ -47,8 +47,9 @@ HT_API ht_value *ht_batch_value(const ht_batch *batch);
  * array: index of the array.
  * user: ht_dataloader_options.user.
  * Result: a scoped tensor with as many rows. NULL after ht_transform_fail or an error of the
- *   library; the loader then fails with its code. A NULL without an error, or another number of
- *   rows, is HT_ERR_ARGUMENT of the loader. */
+ *   library. The loader then fails with that code, also if the result is a tensor. An error inside
+ *   a transform does not end the job by itself, whatever the error handlers are. A NULL without an
+ *   error, or another number of rows, is HT_ERR_ARGUMENT of the loader. */
 typedef ht_tensor *ht_transform_fn(ht_tensor *rows, int array, void *user);
 
 /* Records the cause of a failed transform.

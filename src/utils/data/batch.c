@@ -59,6 +59,15 @@ static bool only_ours(const ht_tensor *x)
            ht__object_count(x->body->storage) == 1;
 }
 
+static ht_status memory_error(const ht_made *made, const ht_dataset *dataset, int array)
+{
+    const char *cause;
+    const ht_status code = ht_error_get(&cause);
+
+    return ht__error_set(code, "ht_dataloader_next: %s: %s: cannot hold %lld rows: %s",
+                         dataset->path, dataset->arrays[array].name, (long long)made->rows, cause);
+}
+
 ht_status ht__batch_raw(ht_made *made, const ht_dataset *dataset)
 {
     release_outputs(made, dataset->count);
@@ -83,7 +92,7 @@ ht_status ht__batch_raw(ht_made *made, const ht_dataset *dataset)
             ht_empty_ext(info->ndim, shape, info->dtype, HT_NONE, ht__device_cpu(), HT_COMM_SELF));
         ht_scope_close(scope);
         if (made->raw[i] == NULL)
-            return ht_error_get(NULL);
+            return memory_error(made, dataset, i);
     }
     return HT_SUCCESS;
 }
@@ -112,6 +121,8 @@ static ht_tensor *transform_one(ht_made *made, int array, const ht_dataloader_op
     ht_error_clear();
     if (options->transform != NULL)
         x = options->transform(x, array, options->user);
+    if (ht_error_get(NULL) != HT_SUCCESS)
+        return NULL;
     if (x != NULL && (x->body->ndim < 1 || x->body->shape[0] != made->rows))
         return ht_transform_fail("the transform returned shape %s for %lld rows",
                                  ht__shape_str(x->body->ndim, x->body->shape),

@@ -271,9 +271,12 @@ static void fail(ht_made *made)
     snprintf(made->message, sizeof made->message, "%s", message);
 }
 
+/* Errors are held for the batch, which the program may never request: ht_dataloader_next raises
+ * them. */
 void ht__reader_next(ht_reader *reader, ht_made *made)
 {
     const ht_dataloader_options *options = reader->options;
+    const bool held = ht__error_hold(true);
     int span = ht__span_begin(HT_SPAN_LOADER, "make a batch", NULL);
 
     if (reader->batch == reader->batches)
@@ -292,6 +295,7 @@ void ht__reader_next(ht_reader *reader, ht_made *made)
         goes_on(reader))
         ht__source_close(&reader->source);
     ht__span_end(span);
+    ht__error_hold(held);
 }
 
 void ht__reader_ahead(ht_reader *reader)

@@ -115,6 +115,44 @@ static void transforms_that_fail(void **state)
     files_remove();
 }
 
+static ht_tensor *multiply_wrongly(ht_tensor *rows, int array, void *returns_rows)
+{
+    ht_tensor *product = array == 0 ? ht_matmul(rows, rows) : rows;
+
+    return *(bool *)returns_rows ? rows : product;
+}
+
+/* The tensors of a transform have the handler that ends the job; the loader has the error first. */
+static void errors_of_the_library_in_a_transform(void **state)
+{
+    ht_comm *comm = ht_comm_split(HT_COMM_WORLD, 0, ht_test_rank);
+
+    (void)state;
+    files_open();
+    files_make("a.h5", 40, 40, 8);
+    ht_comm_set_errhandler(comm, HT_ERRORS_RETURN);
+    for (int i = 0; i < 4; i++) {
+        bool returns_rows = i / 2;
+        ht_dataloader_options options = ht_dataloader_options_default();
+        ht_dataset *dataset = ht_dataset_hdf5(files_path("a.h5"), 2, names, comm);
+        ht_dataloader *loader;
+
+        options.batch_size = 4;
+        options.io_threads = i % 2;
+        options.transform = multiply_wrongly;
+        options.user = &returns_rows;
+        loader = ht_dataloader_new(dataset, &options);
+        assert_int_equal(drain(loader), 0);
+        assert_error_has(HT_ERR_SHAPE,
+                         "ht_dataloader_next: ", "a.h5: x: cannot transform the 4 rows",
+                         "ht_matmul: a is (4, 5), b is (4, 5)");
+        ht_release(loader);
+        ht_release(dataset);
+    }
+    ht_release(comm);
+    files_remove();
+}
+
 /* Zeroes all bytes behind the metadata, so that the chunks can no longer be inflated. */
 static void damage(const char *path)
 {
@@ -245,7 +283,9 @@ static void options_that_differ_between_ranks(void **state)
 }
 
 HT_TEST_SUITE(test_dataloader_errors, cmocka_unit_test(datasets_that_cannot_be),
-              cmocka_unit_test(transforms_that_fail), cmocka_unit_test(chunks_that_cannot_be_read),
+              cmocka_unit_test(transforms_that_fail),
+              cmocka_unit_test(errors_of_the_library_in_a_transform),
+              cmocka_unit_test(chunks_that_cannot_be_read),
               cmocka_unit_test(a_file_that_is_cut_while_it_is_read),
               cmocka_unit_test(options_out_of_range),
               cmocka_unit_test(options_that_differ_between_ranks));
