@@ -47,7 +47,9 @@ HT_BEGIN_DECLS
  * Collective, agrees.
  * Errors: also HT_ERR_FORMAT if the file is not HDF5, or if the name belongs to nothing or to an
  * object that is not a data set. The message lists some names of the file. HT_ERR_ARGUMENT if
- * dataset is NULL. */
+ * dataset is NULL. Sizes, chunks, filters and the index of the chunks are compared before HDF5 uses
+ * them, because HDF5 1.10 reads out of bounds if they do not match. HDF5's older formats have no
+ * checksum: changed elements, addresses or element types may load, except by fletcher32. */
 HT_API ht_tensor *ht_load_hdf5(const char *path, const char *dataset, ht_dtype dtype, int split);
 
 /* ht_load_hdf5 on device and comm, with the same path, dataset, dtype and split. Collective over

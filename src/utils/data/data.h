@@ -51,6 +51,7 @@ typedef struct ht_source {
     hid_t file;                /* invalid: not open */
     int64_t bytes;             /* of the file, when it was opened */
     hid_t sets[HT_MAX_ARRAYS];
+    ht_chunks chunks[HT_MAX_ARRAYS]; /* of those */
 } ht_source;
 
 void ht__source_init(ht_source *source, const ht_dataset *dataset);

@@ -32,8 +32,9 @@ void ht__source_close(ht_source *source)
 
 /* The chunk cache holds two chunks, so that an array whose chunks are longer than a unit (labels)
  * is not inflated again for every unit. */
-static hid_t open_array(ht_source *source, const ht_dataset_array *array)
+static hid_t open_array(ht_source *source, int index)
 {
+    const ht_dataset_array *array = &source->dataset->arrays[index];
     int64_t chunk = (int64_t)ht_dtype_size(array->info.dtype);
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     ht_hdf5_info now;
@@ -47,6 +48,8 @@ static hid_t open_array(ht_source *source, const ht_dataset_array *array)
                                       array->name, access, &now);
 
     H5Pclose(access);
+    if (set >= 0)
+        source->chunks[index] = now.chunks;
     if (set < 0 || (now.dtype == array->info.dtype && now.shape[0] >= source->dataset->rows))
         return set;
     ht__error_set(HT_ERR_FORMAT, "ht_dataloader_new: %s: %s was changed after it was opened",
@@ -75,7 +78,7 @@ static ht_status open_all(ht_source *source)
         return ht_error_get(NULL);
     source->bytes = bytes_of(source->file);
     for (int i = 0; i < dataset->count; i++) {
-        source->sets[i] = open_array(source, &dataset->arrays[i]);
+        source->sets[i] = open_array(source, i);
         if (source->sets[i] < 0)
             return ht_error_get(NULL);
     }
@@ -93,7 +96,7 @@ ht_status ht__source_open(ht_source *source)
     return status;
 }
 
-static ht_status read_array(const ht_source *source, int index, int64_t start, int64_t count,
+static ht_status read_array(ht_source *source, int index, int64_t start, int64_t count,
                             char *memory)
 {
     const ht_dataset *dataset = source->dataset;
@@ -109,7 +112,8 @@ static ht_status read_array(const ht_source *source, int index, int64_t start, i
     herr_t result = H5Sselect_hyperslab(there, H5S_SELECT_SET, from, NULL, shape, NULL);
 
     if (result >= 0)
-        result = H5Dread(source->sets[index], type, here, there, H5P_DEFAULT, memory);
+        result = ht__hdf5_read(source->sets[index], &source->chunks[index], type, here, there,
+                               memory);
     if (result < 0)
         ht__error_set(HT_ERR_IO, "ht_dataloader_next: %s: %s: cannot read rows %lld to %lld: %s",
                       dataset->path, array->name, (long long)start, (long long)(start + count - 1),

@@ -96,7 +96,7 @@ static bool read_description(hid_t set, const ht_hdf5_info *info, ht_entry *entr
 }
 
 /* This rank's part. */
-static ht_status read_part(struct walk *walk, hid_t set, const ht_hdf5_info *info, ht_entry *entry)
+static ht_status read_part(struct walk *walk, hid_t set, ht_hdf5_info *info, ht_entry *entry)
 {
     int split = info->ndim > 0 ? 0 : HT_NONE;
     ht_body *body = ht__body_new(walk->target->what, walk->target->comm, ht__device_cpu(),
@@ -120,7 +120,7 @@ static ht_status read_part(struct walk *walk, hid_t set, const ht_hdf5_info *inf
     here = body->ndim > 0 ? H5Screate_simple(1, &elements, NULL) : H5Screate(H5S_SCALAR);
     if (body->ndim > 0)
         good = H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
-    good = good && H5Dread(set, type, here, there, H5P_DEFAULT, ht__body_data(body)) >= 0;
+    good = good && ht__hdf5_read(set, &info->chunks, type, here, there, ht__body_data(body)) >= 0;
     H5Sclose(here);
     H5Sclose(there);
     H5Tclose(type);

@@ -141,12 +141,12 @@ hid_t ht__hdf5_open(const char *what, const char *path)
 static const char *take_shape(hid_t space, hid_t layout, ht_hdf5_info *info)
 {
     static _Thread_local char why[80];
-    hsize_t shape[H5S_MAX_RANK];
+    hsize_t shape[H5S_MAX_RANK], most[H5S_MAX_RANK];
     int64_t elements = 1;
 
     if (H5Sget_simple_extent_type(space) == H5S_NULL)
         return "has no elements and no shape (a null data space)";
-    info->ndim = H5Sget_simple_extent_dims(space, shape, NULL);
+    info->ndim = H5Sget_simple_extent_dims(space, shape, most);
     if (info->ndim < 0 || info->ndim > HT_MAX_NDIM) {
         snprintf(why, sizeof why, "has %d axes, expected at most %d", info->ndim, HT_MAX_NDIM);
         return why;
@@ -157,11 +157,16 @@ static const char *take_shape(hid_t space, hid_t layout, ht_hdf5_info *info)
             __builtin_mul_overflow(elements, shape[i] > 0 ? shape[i] : 1, &elements) ||
             elements > INT64_MAX / 16)
             return "has 2^59 elements or more";
+        if (shape[i] > most[i]) /* without a limit: the largest number */
+            return "is damaged: its shape is larger than it can become";
     }
     if (H5Pget_layout(layout) == H5D_CHUNKED &&
         H5Pget_chunk(layout, info->ndim, shape) == info->ndim) {
-        for (int i = 0; i < info->ndim; i++)
+        for (int i = 0; i < info->ndim; i++) {
             info->chunk[i] = (int64_t)shape[i];
+            if (info->shape[i] > 0 && shape[i] > most[i])
+                return "is damaged: its chunks are larger than it can become";
+        }
     }
     return NULL;
 }
@@ -172,10 +177,13 @@ static const char no_dtype[] = "has elements of a type that no dtype can hold";
  * written yet. A damaged shape asks for others. */
 static bool fills_storage(hid_t set, hid_t type, hid_t layout, const ht_hdf5_info *info)
 {
-    const hsize_t stored = H5Dget_storage_size(set);
-    hsize_t bytes = H5Tget_size(type);
+    const H5D_layout_t kind = H5Pget_layout(layout);
+    hsize_t bytes = H5Tget_size(type), stored;
 
-    if (H5Pget_layout(layout) != H5D_CONTIGUOUS || info->elsewhere || stored == 0)
+    if ((kind != H5D_CONTIGUOUS && kind != H5D_COMPACT) || info->elsewhere)
+        return true;
+    stored = H5Dget_storage_size(set); /* of chunks, it would read the complete index */
+    if (stored == 0 && kind == H5D_CONTIGUOUS)
         return true;
     for (int i = 0; i < info->ndim; i++)
         bytes *= (hsize_t)info->shape[i];
@@ -200,6 +208,8 @@ static ht_status describe(const char *what, hid_t set, const char *path, const c
         why = no_dtype;
     if (why == NULL && !fills_storage(set, type, layout, info))
         why = "is damaged: its shape does not match its number of bytes in the file";
+    if (why == NULL)
+        why = ht__chunks_describe(&info->chunks, layout, type, info);
     H5Pclose(layout);
     H5Tclose(type);
     H5Sclose(space);

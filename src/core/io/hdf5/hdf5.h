@@ -7,6 +7,7 @@
 #include <hdf5.h>
 
 #include "core/io/files/file.h"
+#include "core/io/hdf5/chunks.h"
 #include "ht/io.h"
 #include "ht/types.h"
 
@@ -55,6 +56,7 @@ typedef struct ht_hdf5_info {
     int64_t chunk[HT_MAX_NDIM]; /* all 0: not chunked */
     bool elsewhere;             /* its elements are in other files */
     bool is_uint64;             /* in the file, and int64 in `dtype` */
+    ht_chunks chunks;           /* for ht__hdf5_read */
 } ht_hdf5_info;
 
 /* Opens data set `name` and describes it. Negative after ht__error_set. */
@@ -64,5 +66,10 @@ hid_t ht__hdf5_open_dataset(const char *what, hid_t file, const char *path, cons
 /* The same of one that may have elements of uint64, for readers that check their values. */
 hid_t ht__hdf5_open_any(const char *what, hid_t file, const char *path, const char *name,
                         hid_t access, ht_hdf5_info *info);
+
+/* H5Dread of a data set of a file that ht__hdf5_open has opened. Checks what the file says of its
+ * chunks, and keeps in `chunks` which checks are done. */
+herr_t ht__hdf5_read(hid_t set, ht_chunks *chunks, hid_t type, hid_t here, hid_t there,
+                     void *memory);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@ typedef struct reader {
     int file;
     dev_t device;
     ino_t inode;
-    haddr_t eoa, eof; /* the end of what HDF5 uses, and that of the file */
+    haddr_t eoa, eof;  /* the end of what HDF5 uses, and that of the file */
+    ht_chunks *chunks; /* of the data set that is being read; not owned; NULL: none */
 } reader;
 
 static void say(const char *why)
@@ -122,10 +124,50 @@ static bool is_bad_heap(const unsigned char *head, size_t bytes)
     return i == 1;
 }
 
+/* A global heap: "GCOL", 4 bytes, its size, and objects of index (2), count (2), 4 bytes and size,
+ * padded to 8. Index 0 is the free space. HDF5 1.10 stays at an object of 0 bytes for ever. */
+static bool is_bad_collection(const unsigned char *heap, size_t bytes)
+{
+    enum { HEAD = 16, OBJECT = 16 };
+    uint64_t size, end = 0;
+    uint16_t index;
+
+    if (bytes < HEAD || memcmp(heap, "GCOL", 4) != 0)
+        return false;
+    memcpy(&end, heap + 8, sizeof end);
+    for (uint64_t at = HEAD; end <= bytes && at + OBJECT <= end; at += size) {
+        memcpy(&index, heap + at, sizeof index);
+        memcpy(&size, heap + at + 8, sizeof size);
+        if (size > end)
+            return true;
+        if (index != 0)
+            size = OBJECT + (size + 7) / 8 * 8;
+        if (size < OBJECT || size > end - at)
+            return true;
+    }
+    return false;
+}
+
+/* Why bytes that were read would lead HDF5 astray; NULL: they do not. */
+static const char *fault(const reader *of, H5FD_mem_t type, const void *memory, size_t bytes)
+{
+    if (type == H5FD_MEM_LHEAP && is_bad_heap(memory, bytes))
+        return "the file is damaged: a local heap is longer than any file";
+    if (of->chunks == NULL) { /* HDF5 reads global heaps, which it needs first, as raw data */
+        const bool is_bad = type == H5FD_MEM_DRAW && is_bad_collection(memory, bytes);
+
+        return is_bad ? "the file is damaged: objects of a global heap do not fill it" : NULL;
+    }
+    return type == H5FD_MEM_BTREE  ? ht__chunks_check_node(of->chunks, memory, bytes)
+           : type == H5FD_MEM_DRAW ? ht__chunks_check_stored(of->chunks, memory, bytes)
+                                   : NULL;
+}
+
 static herr_t read_bytes(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes,
                          void *memory)
 {
     const reader *of = (const reader *)base;
+    const char *why;
     int error;
 
     (void)transfer;
@@ -136,8 +178,8 @@ static herr_t read_bytes(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t 
     error = ht__read_at(of->file, memory, (int64_t)bytes, (int64_t)at);
     if (error != 0)
         say(error < 0 ? "the file is damaged: it ends before the bytes to read" : strerror(error));
-    else if (type == H5FD_MEM_LHEAP && is_bad_heap(memory, bytes))
-        say("the file is damaged: a local heap is longer than any file");
+    else if ((why = fault(of, type, memory, bytes)) != NULL)
+        say(why);
     else
         return 0;
     return -1;
@@ -194,9 +236,10 @@ static const H5FD_class_t driver_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+static hid_t driver = H5I_INVALID_HID;
+
 hid_t ht__hdf5_reader(void)
 {
-    static hid_t driver = H5I_INVALID_HID;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 
     if (H5Iget_type(driver) != H5I_VFL) /* not yet, or the program has called H5close */
@@ -204,4 +247,31 @@ hid_t ht__hdf5_reader(void)
     if (access >= 0)
         H5Pset_driver(access, driver, NULL);
     return access;
+}
+
+/* The driver's part of the file that holds a data set. */
+static reader *reader_of(hid_t set)
+{
+    hid_t file = H5Iget_file_id(set), access = H5Fget_access_plist(file);
+    void *handle = NULL;
+
+    if (H5Pget_driver(access) == driver)
+        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle);
+    H5Pclose(access);
+    H5Fclose(file);
+    return handle != NULL ? (reader *)((char *)handle - offsetof(reader, file)) : NULL;
+}
+
+herr_t ht__hdf5_read(hid_t set, ht_chunks *chunks, hid_t type, hid_t here, hid_t there,
+                     void *memory)
+{
+    reader *of = reader_of(set);
+    herr_t result;
+
+    if (of != NULL)
+        of->chunks = chunks;
+    result = H5Dread(set, type, here, there, H5P_DEFAULT, memory);
+    if (of != NULL)
+        of->chunks = NULL;
+    return result;
 }

@@ -54,7 +54,8 @@ static bool has_large(const uint64_t *numbers, int64_t count)
     return false;
 }
 
-static herr_t transfer(hid_t set, const ht_file_part *part, const ht_slab *slab, void *memory)
+static herr_t transfer(hid_t set, ht_hdf5_info *info, const ht_file_part *part, const ht_slab *slab,
+                       void *memory)
 {
     const bool is_uint64 = part->note[0] != 0;
     hid_t type = is_uint64 ? H5Tcopy(H5T_NATIVE_UINT64) : ht__hdf5_type(part->dtype);
@@ -71,7 +72,7 @@ static herr_t transfer(hid_t set, const ht_file_part *part, const ht_slab *slab,
     here = slab->ndim > 0 ? H5Screate_simple(slab->ndim, count, NULL) : H5Screate(H5S_SCALAR);
     if (slab->ndim > 0)
         H5Sselect_hyperslab(there, H5S_SELECT_SET, start, NULL, count, NULL);
-    result = H5Dread(set, type, here, there, H5P_DEFAULT, memory);
+    result = ht__hdf5_read(set, &info->chunks, type, here, there, memory);
     if (result < 0)
         ht__error_set(HT_ERR_IO, "%s", ht__hdf5_error());
     if (result >= 0 && is_uint64 && has_large(memory, elements)) {
@@ -97,7 +98,7 @@ static ht_status read_slab(const char *what, const char *dataset, const ht_file_
     if (set < 0) {
         status = ht_error_get(NULL);
     } else {
-        if (transfer(set, part, slab, memory) < 0) {
+        if (transfer(set, &info, part, slab, memory) < 0) {
             status = ht_error_get(&cause);
             ht__error_set(status, "%s: %s: %s: cannot read: %s", what, part->path, dataset, cause);
         }

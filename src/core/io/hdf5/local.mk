@@ -1,5 +1,7 @@
 # HDF5.
 libht_objects_la_SOURCES += \
+	src/core/io/hdf5/chunks.c \
+	src/core/io/hdf5/chunks.h \
 	src/core/io/hdf5/hdf5.c \
 	src/core/io/hdf5/hdf5.h \
 	src/core/io/hdf5/hdf5_abandon.c \

@@ -1,6 +1,9 @@
 /* ranks 1 3 */
 /* SPDX-License-Identifier: MIT */
-/* Damaged HDF5 files without checksums: an error on all ranks, or the values that were saved. */
+/* Damaged HDF5 files without checksums: an error on all ranks, or the values that were saved. The
+ * elements are in one piece, or in chunks with each kind of filter. */
+#include <hdf5.h>
+
 #include "core/comm/comm.h"
 #include "ht_test.h"
 
@@ -84,6 +87,100 @@ static bool loads(bool *same)
     return loaded;
 }
 
+/* In chunks of (4, 2), which do not divide the shape. */
+static void write_chunks(void (*filter)(hid_t layout))
+{
+    int32_t values[36];
+    hsize_t shape[] = {12, 3}, chunk[] = {4, 2};
+    hid_t file, space, layout, set;
+
+    for (int i = 0; i < 36; i++)
+        values[i] = i + 1;
+    ht_hdf5_lock();
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    space = H5Screate_simple(2, shape, NULL);
+    layout = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(layout, 2, chunk);
+    filter(layout);
+    set = H5Dcreate2(file, "x", H5T_NATIVE_INT32, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(set);
+    H5Pclose(layout);
+    H5Sclose(space);
+    H5Fclose(file);
+    ht_hdf5_unlock();
+}
+
+static void no_filter(hid_t layout)
+{
+    (void)layout;
+}
+
+static void compression(hid_t layout)
+{
+    H5Pset_shuffle(layout);
+    H5Pset_deflate(layout, 4);
+}
+
+static void checksum(hid_t layout)
+{
+    H5Pset_fletcher32(layout);
+}
+
+static void packing(hid_t layout)
+{
+    H5Pset_scaleoffset(layout, H5Z_SO_INT, 0);
+}
+
+/* Damages the bytes up to the end of the index, which are before the chunks. A key of the index has
+ * 32 bytes (bytes and filters of the chunk, and three numbers) and an address behind it. */
+static void damage_chunks(void (*filter)(hid_t layout), bool all)
+{
+    static const unsigned char type[] = {0x10, 0x08, 0, 0, 4, 0, 0, 0}; /* an int32 */
+    const long step = ht_test_size == 1 ? 1 : 5;
+    long described, index, end, first = 0;
+    FILE *file;
+
+    if (ht_test_rank == 0)
+        write_chunks(filter);
+    ht_barrier(HT_COMM_WORLD);
+    file = fopen(path, "rb");
+    size = (long)fread(good, 1, sizeof good, file);
+    fclose(file);
+    memcpy(bytes, good, sizeof good);
+    described = find(type, sizeof type);
+    index = find("TREE\1", 5);
+    memcpy(&first, good + index + 24 + 32, sizeof first);
+    end = index + 24 + 6 * 40 + 32;
+    assert_in_range(first, end, size);
+    for (long i = all ? 0 : described - 64; i < end; i += step) {
+        const long in_key = (i - index - 24) % 40; /* 32 to 39: an address, which has no check */
+        bool same, loaded;
+
+        if ((i >= described && i < described + 12) || (i > index + 24 && in_key >= 32))
+            continue;
+        bytes[i] ^= 0xff;
+        write_bytes(size);
+        loaded = loads(&same);
+        if (loaded && !same)
+            fail_msg("byte %ld is damaged, and other values are loaded with success", i);
+        bytes[i] = good[i];
+    }
+}
+
+static void each_damaged_byte_before_chunks_is_found_or_harmless(void **state)
+{
+    void (*const filters[])(hid_t) = {no_filter, compression, checksum, packing};
+
+    (void)state;
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_RETURN);
+    for (int i = 0; i < 4; i++)
+        damage_chunks(filters[i], i == 0); /* all else than the data set is the same */
+    ht_comm_set_errhandler(HT_COMM_WORLD, HT_ERRORS_ABORT);
+    if (ht_test_rank == 0)
+        unlink(path);
+}
+
 /* On several ranks, which take longer, each fifth byte. */
 static void each_damaged_byte_is_found_or_harmless(void **state)
 {
@@ -148,4 +245,5 @@ static void elements_beyond_the_end(void **state)
 }
 
 HT_TEST_SUITE(test_hdf5_damaged, cmocka_unit_test(each_damaged_byte_is_found_or_harmless),
+              cmocka_unit_test(each_damaged_byte_before_chunks_is_found_or_harmless),
               cmocka_unit_test(elements_beyond_the_end));
