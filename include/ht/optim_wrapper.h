@@ -73,7 +73,8 @@ HT_API ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
  * the ranks. That is so only if an update follows.
  *
  * wrapper: changed.
- * model: the module or its data-parallel wrapper; retained until the next call.
+ * model: the module or its data-parallel wrapper; not retained. It lives at least until
+ *   ht_optim_wrapper_update_params returns.
  * Not collective; all ranks make the same calls.
  * Errors: HT_ERR_STATE if the data-parallel wrapper accumulates by itself (accumulation_steps).
  * HT_ERR_UNSUPPORTED in a join with dynamic scaling, or static scaling and a communication hook. */

@@ -112,3 +112,14 @@ void ht__module_leave(ht_module *module, ht_forward_observer *observer)
     if (*link != NULL)
         *link = observer->next;
 }
+
+void ht__module_gone(ht_module *module)
+{
+    while (module->observers != NULL) {
+        ht_forward_observer *observer = module->observers;
+
+        module->observers = observer->next;
+        if (observer->gone != NULL)
+            observer->gone(module, observer->user);
+    }
+}

@@ -11,6 +11,7 @@ static void destroy(void *object)
 {
     ht_module *module = object;
 
+    ht__module_gone(module);
     if (module->type->destroy != NULL && !module->half_made) {
         HT_UNNAMED();
         module->type->destroy(module);

@@ -29,10 +29,11 @@ typedef struct ht_module_hook ht_module_hook; /* hooks/hooks.h */
 
 /* The observer of each forward of one module: a wrapper that brings its parameters, a profiler.
  * Unlike hooks they see no values and change none, so that a forward of one tensor stays one call.
- * The struct is the observer's, and stays where it is until it leaves; either call may be NULL. */
+ * The struct is the observer's, and stays where it is until it leaves; any call may be NULL. */
 typedef struct ht_forward_observer {
     void (*before)(ht_module *module, void *user);             /* in the order in which they came */
     void (*after)(ht_module *module, bool failed, void *user); /* in the opposite one */
+    void (*gone)(ht_module *module, void *user); /* before it is destroyed: the observer has left */
     void *user;
     struct ht_forward_observer *next; /* the list's */
 } ht_forward_observer;
@@ -154,6 +155,7 @@ void ht__module_missed(ht_module *module);
 
 void ht__module_observe(ht_module *module, ht_forward_observer *observer);
 void ht__module_leave(ht_module *module, ht_forward_observer *observer);
+void ht__module_gone(ht_module *module); /* about to be destroyed: observers leave */
 
 /* module/parametrize/parametrize.c: the parameter of the module itself, borrowed, or the present value
  * of one that is parametrized, scoped. NULL after an error of the public function `what`. */

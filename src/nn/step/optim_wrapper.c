@@ -11,12 +11,30 @@
 #include "ht/arithmetics.h"
 #include "ht/log.h"
 
+static void forget_model(ht_module *model, void *user)
+{
+    (void)model;
+    ((ht_optim_wrapper *)user)->model = NULL;
+}
+
+/* It does not retain the model: a program that releases a data-parallel wrapper may wrap again. */
+static void set_model(ht_optim_wrapper *wrapper, ht_module *model)
+{
+    if (wrapper->model == model)
+        return;
+    if (wrapper->model != NULL)
+        ht__module_leave(wrapper->model, &wrapper->observer);
+    wrapper->model = model;
+    if (model != NULL)
+        ht__module_observe(model, &wrapper->observer);
+}
+
 static void destroy(void *object)
 {
     ht_optim_wrapper *wrapper = object;
 
     ht_release(wrapper->parameters);
-    ht_release(wrapper->model);
+    set_model(wrapper, NULL);
     ht_release(wrapper->optimizer);
     ht__object_fini(wrapper);
     ht__free(wrapper);
@@ -86,6 +104,7 @@ ht_optim_wrapper *ht_optim_wrapper_new(ht_optimizer *optimizer,
     wrapper = ht__alloc(sizeof *wrapper);
     ht__object_init(wrapper, &kind);
     wrapper->optimizer = ht_retain(optimizer);
+    wrapper->observer = (ht_forward_observer){.gone = forget_model, .user = wrapper};
     wrapper->options = o;
     wrapper->scale = o.loss_scaling != HT_LOSS_SCALING_NONE ? o.scale : 1;
     wrapper->last.loss_scale = 1;
@@ -155,10 +174,7 @@ ht_status ht_optim_wrapper_begin(ht_optim_wrapper *wrapper, ht_module *model)
     if (HT_IS_NULL(wrapper, "ht_optim_wrapper_begin", "wrapper") ||
         HT_IS_NULL(model, "ht_optim_wrapper_begin", "model"))
         return ht_error_get(NULL);
-    if (model != wrapper->model) {
-        ht_release(wrapper->model);
-        wrapper->model = ht_retain(model);
-    }
+    set_model(wrapper, model);
     if (dp == NULL)
         return HT_SUCCESS;
     if (check_model(wrapper, dp) != HT_SUCCESS)

@@ -10,7 +10,8 @@
 struct ht_optim_wrapper {
     ht_object base;
     ht_optimizer *optimizer; /* retained */
-    ht_module *model;        /* retained; of the last begin, NULL before it */
+    ht_module *model; /* not owned; of the last begin; NULL before it, or if the module is gone */
+    ht_forward_observer observer; /* of the model */
     ht_optim_wrapper_options options;
     ht_value *parameters; /* retained; the optimizer's, to clip; NULL before that */
     int64_t first;  /* losses that had come when a state was loaded: their gradients are lost */

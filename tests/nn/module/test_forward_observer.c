@@ -46,8 +46,8 @@ static ht_module *observed(void)
 {
     ht_module *layer = ht_nn_linear(3, 2);
 
-    outer = (ht_forward_observer){before, after, "a", NULL};
-    inner = (ht_forward_observer){before, after, "b", NULL};
+    outer = (ht_forward_observer){.before = before, .after = after, .user = "a"};
+    inner = (ht_forward_observer){.before = before, .after = after, .user = "b"};
     ht__module_observe(layer, &outer);
     ht__module_observe(layer, &inner);
     heard[0] = '\0';

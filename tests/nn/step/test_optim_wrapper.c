@@ -343,9 +343,39 @@ static void test_misuse(void **state)
     ht_release(net);
 }
 
+/* Two wrappers, one after another, while the optimizer wrapper stays: after a pass, and after a
+ * forward pass without a loss. */
+static void test_a_released_model_may_be_wrapped_again(void **state)
+{
+    ht_module *net = new_model();
+    ht_optimizer *sgd = ht_optim_sgd(ht_module_parameters(net), 1, NULL);
+    ht_optim_wrapper *wrapper = ht_optim_wrapper_new(sgd, NULL);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        ht_module *dp = wrap(net, sgd, HT_AVERAGE_MEAN);
+
+        assert_non_null(dp);
+        assert_int_equal(ht_optim_wrapper_begin(wrapper, dp), HT_SUCCESS);
+        if (i != 1)
+            assert_int_equal(
+                ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(dp, number(1)), HT_NONE)),
+                HT_SUCCESS);
+        ht_release(dp);
+    }
+    assert_true(ht_item(ht_module_find_parameter(net, "weight")) == 98);
+    assert_int_equal(
+        ht_optim_wrapper_update_params(wrapper, ht_sum(ht_forward(net, number(1)), HT_NONE)),
+        HT_SUCCESS);
+    ht_release(wrapper);
+    ht_release(sgd);
+    ht_release(net);
+}
+
 HT_TEST_SUITE(test_optim_wrapper,
               cmocka_unit_test(test_scales_exchanges_and_updates_as_worked_out_by_hand),
               cmocka_unit_test(test_exchange_is_off_for_one_pass_only),
+              cmocka_unit_test(test_a_released_model_may_be_wrapped_again),
               cmocka_unit_test(test_rank_without_rows),
               cmocka_unit_test(test_clips_the_averaged_gradient),
               cmocka_unit_test(test_clips_groups_added_later), cmocka_unit_test(test_state),

@@ -413,7 +413,7 @@ static void check_no_loss(enum loss how, bool wrapped)
         dp = ht_nn_data_parallel(net, HT_COMM_WORLD, sgd, true);
     set_handlers(HT_ERRORS_RETURN);
     assert_int_not_equal(step_without_loss(wrapped ? dp : net, wrapper, how), HT_SUCCESS);
-    ht_release(wrapper); /* which holds the model */
+    ht_release(wrapper);
     ht_release(dp);
     set_handlers(HT_ERRORS_ABORT);
     assert_int_equal(ht_error_agree(HT_COMM_WORLD, HT_SUCCESS, "-"), HT_SUCCESS);
