@@ -180,7 +180,7 @@ static ht_tensor *transform(fft_job *job, ht_tensor *x)
 {
     const bool last_first = job->row->kernel != HT_KERNEL_FFT_HERMITIAN;
 
-    if (!check_dtype(job, x) || !check_lengths(job, x))
+    if (!check_lengths(job, x) || !check_dtype(job, x))
         return NULL;
     if (job->count == 0)
         return cast(job, x);
