@@ -12,8 +12,8 @@ HT_BEGIN_DECLS
 
 enum { HT_CUDA_NCCL_ROOM = 256 };
 
-/* False if there is no such library; `missing`, of HT_CUDA_NCCL_ROOM characters, says why. version:
- * 22809 is 2.28.9. */
+/* Returns false if the library cannot be loaded, and writes the reason to `missing`, which has
+ * HT_CUDA_NCCL_ROOM characters. version: 22809 is 2.28.9. */
 bool ht_cuda_nccl_load(int *version, char *missing);
 const char *ht_cuda_nccl_text(int error);
 
