@@ -6,7 +6,7 @@ shift
 for word; do
     shift
     case $word in
-    -fPIC | -DPIC) set -- "$@" -Xcompiler "$word" ;;
+    -fPIC | -DPIC) set -- "$@" "--compiler-options=$word" ;; # one word: ccache takes -Xcompiler and -DPIC apart
     *) set -- "$@" "$word" ;;
     esac
 done
